@@ -28,11 +28,8 @@ def check_growth(session: Session, document: LogDocument | None, options: Option
         return why
     trees = session.growth.trees
     if trees is None or not (options.conversations == "all" or _repeats_histories(options)):
-        lines = session.growth.growing_requests if _repeats_histories(options) else []
-        trees = session.growth.branch() if len(lines) > options.max_output_growth else None
-    return (
-        _beyond(_sizes_of_log(trees.replies, options), session.sizes.all, options.max_output_growth) if trees else None
-    )
+        return None
+    return _beyond(_sizes_of_log(trees.replies, options), session.sizes.all, options.max_output_growth)
 
 
 def _repeats_histories(options: Options) -> bool:
@@ -48,8 +45,9 @@ def _beyond(sizes: list[int], log: int, most: int) -> Violation | None:
 
 def _sizes_of_log(replies: list[Reply], options: Options) -> list[int]:
     """Estimate the sizes of the records of a gateway's log."""
+    written = _with_record(replies, options)
     # No record is longer than the log, so this number of records cannot exceed the limit.
-    if len(replies) <= options.max_output_growth:
+    if len(written) <= options.max_output_growth:
         return []
     sizes: dict[int, int] = {}
     for reply in replies:
@@ -62,12 +60,15 @@ def _sizes_of_log(replies: list[Reply], options: Options) -> list[int]:
         for each in reversed(path):
             size += sum(map(_size, each.new_messages), _size(each.message))
             sizes[each.number] = size
+    return [sizes[reply.number] for reply in written]
+
+
+def _with_record(replies: list[Reply], options: Options) -> list[Reply]:
+    """Return the replies that end a record."""
+    if _repeats_histories(options):
+        return replies
     reworded = {reply.parent.number for reply in replies if reply.wording and reply.parent}
-    return [
-        sizes[reply.number]
-        for reply in replies
-        if _repeats_histories(options) or not reply.children or reply.number in reworded
-    ]
+    return [reply for reply in replies if not reply.children or reply.number in reworded]
 
 
 def _sizes_of_file(document: LogDocument, options: Options) -> list[int]:

@@ -32,7 +32,7 @@ class GrowthTracker(Struct):
     detects_gaps: bool = False
     """Whether to detect requests with missing context."""
     lazily: bool = False
-    """Whether a request also counts as growth if it has the last reply in its place, followed by more messages.
+    """Whether to build no trees while requests only grow: each has the last reply in its place, and more messages.
 
     This is sufficient if only the last request matters and the kinds of conversations are not needed.
     """
@@ -41,7 +41,7 @@ class GrowthTracker(Struct):
     tokens_of_replies: TokenStore | None = None
     """The token ids of replies; ``None`` if they are not needed."""
     trees: Trees | None = None
-    """``None`` while every request extends the previous one and its reply."""
+    """``None`` before the first request, and while requests only grow if they are built lazily."""
     growing_requests: list[GrowingRequest] = field(default_factory=list)
     first: Entry | None = None
     last: Entry | None = None
@@ -75,7 +75,7 @@ class GrowthTracker(Struct):
             self.logprobs[entry.line] = logprobs
         if self.tokens_of_replies is not None:
             self._add_token_ids(entry, self.tokens_of_replies)
-        if self.trees is None and self._extends_last(entry):
+        if self.lazily and self.trees is None and self._extends_last(entry):
             reply = entry.reply
             response = usage.response_id(reply)
             response_facts = (reply.message, reply.finish_reason, reply.cut, entry.limit, response)
@@ -115,7 +115,7 @@ class GrowthTracker(Struct):
         return repeat.by
 
     def _extends_last(self, entry: Entry) -> bool:
-        return self.last is None or _grows(self.last, entry) or (self.lazily and self._continues(self.last, entry))
+        return self.last is None or _grows(self.last, entry) or self._continues(self.last, entry)
 
     def _count(self, entry: Entry) -> None:
         tokens = entry.reply.tokens
