@@ -15,11 +15,17 @@ _FOLDER = os.path.dirname(os.path.dirname(__file__))  # noqa: PTH120 - pathlib t
 @cache
 def code_version() -> str:
     """Return the version with a fingerprint of the code, based on the sizes and modification times of its modules."""
+    from array import array
+
     from xxhash import xxh3_128_hexdigest
 
-    modules = ((entry.name, entry.stat()) for entry in _modules(_FOLDER))
-    states = "".join([f"{name} {status.st_size} {status.st_mtime_ns}\n" for name, status in modules])
-    return f"{__version__} {xxh3_128_hexdigest(states.encode('utf-8', 'surrogateescape') + _packages())}"
+    names, states = [], array("q")
+    for entry in _modules(_FOLDER):
+        status = entry.stat()
+        names.append(entry.name)
+        states.extend((status.st_size, status.st_mtime_ns))
+    modules = "\n".join(names).encode("utf-8", "surrogateescape") + states.tobytes()
+    return f"{__version__} {xxh3_128_hexdigest(modules + _packages())}"
 
 
 @cache

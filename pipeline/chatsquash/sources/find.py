@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import os
 import stat
 from collections import Counter
@@ -22,7 +21,7 @@ from chatsquash.core.options import Options
 from chatsquash.core.text import escape
 from chatsquash.core.urls import is_remote, refuse_unknown
 from chatsquash.sources.compression import HEAD, KINDS, ExpandedFile, recognise, stem, uncompressed
-from chatsquash.sources.globs import Root, expand, fits, is_folder, matches
+from chatsquash.sources.globs import Root, expand, fits, has_magic, is_folder, matches
 from chatsquash.sources.identity import read_at, status_of
 from chatsquash.sources.logs import Copies, Logs, duplicate_log
 from chatsquash.sources.names import (
@@ -127,7 +126,7 @@ class _Search(Struct):
             if inside := container(argument):
                 self._add_member(argument, *inside)
                 return
-            if not glob.has_magic(argument):
+            if not has_magic(argument):
                 raise UsageError(f"{argument}: cannot be read ({problem.strerror})") from None
             for root in expand(argument):
                 self._add_match(root)

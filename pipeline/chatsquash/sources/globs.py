@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import os
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
@@ -15,6 +14,7 @@ from chatsquash.core.errors import UsageError
 
 Glob = tuple[str, ...]
 """The parts of a pattern; ``**`` matches any number of folders."""
+_MAGIC = frozenset("*?[")
 
 
 class Root(Struct, frozen=True):
@@ -36,19 +36,26 @@ def expand(pattern: str) -> list[Root]:
     Raises:
         UsageError: Nothing matches.
     """
+    from glob import glob  # most arguments are paths
+
     parts = Path(pattern).parts
-    first_magic = next(at for at, part in enumerate(parts) if glob.has_magic(part))
+    first_magic = next(at for at, part in enumerate(parts) if has_magic(part))
     # At "**", glob itself would follow links to parent folders endlessly.
     first_recursive = parts.index("**") if "**" in parts else len(parts)
     base = Path(*parts[:first_magic])
     fixed_depth = str(PurePosixPath(*parts[first_magic:first_recursive]))
-    paths = glob.glob(fixed_depth, root_dir=base) if first_recursive > first_magic else [fixed_depth] * base.is_dir()
+    paths = glob(fixed_depth, root_dir=base) if first_recursive > first_magic else [fixed_depth] * base.is_dir()
     if not paths:
         raise UsageError(f"{pattern}: no match")
     suffix = PurePosixPath(parts[-1]).suffix.lower()
-    suffixes = (suffix,) if suffix and not glob.has_magic(suffix) else ()
+    suffixes = (suffix,) if suffix and not has_magic(suffix) else ()
     rest = (*parts[first_recursive:], "**") if first_recursive < len(parts) else ()
     return [Root(base, below, suffixes, rest) for below in sorted(map(PurePosixPath, paths), key=attrgetter("parts"))]
+
+
+def has_magic(path: str) -> bool:
+    """Return whether a path contains the special characters of globs."""
+    return not _MAGIC.isdisjoint(path)
 
 
 def matches(name: str, patterns: Iterable[str]) -> bool:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _engine = partial(option, group="engine", decides="nothing", on_card=False)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class EngineSettings:
     """Options that select where a conversion runs; they do not affect its result."""
 
