@@ -121,14 +121,15 @@ def load_turns(form: Any, turns: Sequence[LoggedTurn]) -> LoggedMessages:
 
 def _load_independent_turns(form: Format, turns: Sequence[LoggedTurn]) -> LoggedMessages | None:
     """Load the turns one by one if none depends on another, as in nearly all files; otherwise return ``None``."""
-    result = LoggedMessages([], [])
+    messages, evidence = list[Message](), list[Evidence]()
+    plain = form.plain
     for each in turns:
-        messages = form.plain(each.turn)
-        if messages is None:
+        turn_messages = plain(each.turn)
+        if turn_messages is None:
             return None
-        result.messages.extend(messages)
-        result.evidence.extend([each.evidence] * len(messages))
-    return result
+        messages += turn_messages
+        evidence += [each.evidence] * len(turn_messages)
+    return LoggedMessages(messages, evidence)
 
 
 def load_conversation(

@@ -194,14 +194,15 @@ class _ThreadHistory:
 
     def conversations_of(self, number: int, path: Sequence[int]) -> list[tuple[list[int], Object]]:
         """Return the entries and the links of each conversation along a path; branches must add a reply."""
-        lengths = [len(era) for era in _eras(self._steps, path)]
+        summaries = [at for at, place in enumerate(path) if self._steps[place].is_summary]
+        lengths = [len(era) for era in _eras(self._steps, path, summaries)]
         last = len(lengths) - 1
         self._earlier_replies.update([place for place in self._last if self._steps[place].is_sampled])
         self._last = path
         in_budget = _eras_in_budget(lengths, self._budget) if number == 0 else {*range(last + 1)}
         selected = list[tuple[list[int], Object]]()
         previous: str | None = None
-        for at, era in enumerate(_eras(self._steps, path)):
+        for at, era in enumerate(_eras(self._steps, path, summaries)):
             name = f"{number + 1}.{at + 1}" if last else f"{number + 1}"
             known = self._place(name, era.summary, previous, is_first=number == 0)
             previous = self._names[era.summary]
@@ -231,9 +232,9 @@ class _ThreadHistory:
 class _Era:
     """The visible part of a path: summaries, then consecutive entries."""
 
-    def __init__(self, steps: Sequence[ThreadEntry], path: Sequence[int]) -> None:
+    def __init__(self, steps: Sequence[ThreadEntry], entries: Sequence[int]) -> None:
         self._steps = steps
-        self._entries = [place for place in path if not steps[place].is_summary]
+        self._entries = entries
         self._summaries = deque[int]()
         self._start = self._stop = 0
 
@@ -283,11 +284,11 @@ class _Era:
         self._summaries.appendleft(summary)
 
 
-def _eras(steps: Sequence[ThreadEntry], path: Sequence[int]) -> Iterator[_Era]:
+def _eras(steps: Sequence[ThreadEntry], path: Sequence[int], summaries: Sequence[int]) -> Iterator[_Era]:
     """Yield the visible entries before each summary of a path and at its end; the yielded object is reused."""
-    era = _Era(steps, path)
+    era = _Era(steps, [place for place in path if not steps[place].is_summary] if summaries else path)
     start = 0
-    for at in [at for at, place in enumerate(path) if steps[place].is_summary]:
+    for at in summaries:
         era.grow(at - start)
         start = at + 1
         if era.has_reply:
