@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -94,7 +93,9 @@ def count_flags(record: Record, options: Options) -> Record:
     """Return a record with the counts of its flags; its marks must be final."""
     if options.flag == "none":
         return record
-    flags = Counter(mark.why for mark in record.marks)
+    flags: dict[str, int] = {}
+    for mark in record.marks:
+        flags[mark.why] = flags.get(mark.why, 0) + 1
     return replace(record, flags=dict(sorted(flags.items())))
 
 

@@ -332,6 +332,8 @@ def counting_placements(
 
 def shared_calls(conversations: list[Placement[LogPath]], trees: Trees) -> list[dict[int, int]]:
     """Return, for each conversation, the messages with calls that others also contain: a shared number by index."""
+    if len(conversations) < 2:
+        return [{} for _ in conversations]
     keyed = [dict(_keys(placement, trees)) for placement in conversations]
     times = Counter(key for keys in keyed for key in keys.values())
     numbers = {key: number for number, key in enumerate(key for key, count in times.items() if count > 1)}
