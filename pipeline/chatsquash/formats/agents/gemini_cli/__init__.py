@@ -144,18 +144,19 @@ class _RecordReader:
             if record_type not in KINDS:
                 raise TurnError(f"{place}: unknown type; expected one of {', '.join(KINDS)}")
             at = Evidence(line, moment(record.get("timestamp")))
+            calls = objects(record.get("toolCalls"))
             if record_type == "gemini":
-                self.rest(record)
+                self.rest(record, calls)
                 parts = _reply_parts(record)
                 if is_sampled and not any(map(_is_shown, parts)):
                     self.unread.count("reply without text or calls")
                     continue
                 known = _reply_evidence(record, at, stops.get(number)) if is_sampled else at
                 turns.append(LoggedTurn(place, {"role": "model", "parts": parts}, known))
-                answers = [part for call in objects(record.get("toolCalls")) for part in self.results(call)]
+                answers = [part for call in calls for part in self.results(call)]
                 turns += [LoggedTurn(place, {"role": "user", "parts": answers}, at)] if answers else []
             elif record_type == "user":
-                self.rest(record)
+                self.rest(record, calls)
                 parts = self.fresh_parts(parts_of(record.get("content")))
                 has_content = bool(parts) or not record.get("content")
                 turns += [LoggedTurn(place, {"role": "user", "parts": parts}, at)] if has_content else []
@@ -163,36 +164,40 @@ class _RecordReader:
                 self.unread.count(f"message of type {record_type}")
         return turns
 
-    def rest(self, record: Object) -> None:
-        """Count the unread members of a message."""
+    def rest(self, record: Object, calls: list[Object]) -> None:
+        """Count the unread members of a message and of its calls."""
         self.unread.count_members("message", record, *_RECORD)
-        for call in objects(record.get("toolCalls")):
+        for call in calls:
             self.unread.count_members("message.toolCalls", call, *_CALL)
 
     def results(self, call: Object) -> list[Json]:
         """Return the new results stored with a call; each of several parallel calls may contain all results."""
         parts = [_with_call_id(part, call) for part in _answer(call)]
-        if len(parts) == 1 and response(parts[0]) is not None:  # the usual case
-            if not self.is_new(parts[0]):
+        if len(parts) == 1 and (answer := response(parts[0])) is not None:  # the usual case
+            if not self.is_new(answer):
                 return []
             self.parts_with_results = []
             return parts
-        fresh = [part for part in parts if response(part) is not None and self.is_new(part)]
+        fresh = [part for part in parts if (answer := response(part)) is not None and self.is_new(answer)]
         others = [part for part in parts if response(part) is None]
         self.parts_with_results = others if fresh else self.parts_with_results
         return [part for part in parts if part in fresh or part in others] if fresh else []
 
     def fresh_parts(self, parts: list[Json]) -> list[Json]:
         """Return the parts of a user message without repeated results."""
-        repeats = any(response(part) is not None for part in parts)
-        return [part for part in parts if self.is_new(part) and not (repeats and part in self.parts_with_results)]
+        answers = list(map(response, parts))
+        if answers.count(None) == len(answers):
+            return parts
+        pairs = zip(parts, answers, strict=True)
+        return [part for part, answer in pairs if self.is_new(answer) and part not in self.parts_with_results]
 
-    def is_new(self, part: Json) -> bool:
-        """Return whether a part is not a repeated result, and remember the result."""
-        key = string(response(part), "id")
-        if key and key in self.answered_ids:
+    def is_new(self, answer: Json) -> bool:
+        """Return whether a result is not repeated, and remember it; true for ``None``."""
+        key = string(answer, "id")
+        if key in self.answered_ids:
             return False
-        self.answered_ids |= {key} if key else set()
+        if key:
+            self.answered_ids.add(key)
         return True
 
 

@@ -134,7 +134,8 @@ class SessionState:
 
     def put(self, key: _Key, place: str, number: int, record: Object) -> None:
         """Add a message, or replace the message with the same key."""
-        self.settle()
+        if self.before_replacement is not None:
+            self.settle()
         before = self.records.get(key)
         if before:
             place, number = before.place, before.line
