@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from hashlib import sha256
-from itertools import chain, islice, takewhile
+from itertools import chain, count, islice
 from typing import Any
 
 from chatsquash.core import chat, jsonio
@@ -94,11 +94,13 @@ def _set_lengths(replies: list[Reply], trees: Iterable[list[LogPath]]) -> None:
     """Set the length of each path."""
     lengths: dict[int, int] = {}
     for reply in replies:
-        unmeasured = [*takewhile(lambda each: each.number not in lengths, reply.back())]  # parents may be logged later
-        before = unmeasured[-1].parent if unmeasured else None
+        unmeasured: list[int] = []
+        before: Reply | None = reply
+        while before and before.number not in lengths:  # parents may be logged later
+            unmeasured.append(before.number)
+            before = before.parent
         length = lengths[before.number] if before else 0
-        for number, each in enumerate(reversed(unmeasured), 1):
-            lengths[each.number] = length + number
+        lengths.update(zip(reversed(unmeasured), count(length + 1), strict=False))
     for path in chain.from_iterable(trees):
         path.length = lengths[path.last.number]
 

@@ -124,10 +124,20 @@ class Sides:
     def __init__(
         self, replies: list[Reply], links: list[Link], trees: dict[int, list[LogPath]], firsts: dict[int, Reply]
     ) -> None:
-        self._replies, self._links, self._firsts = replies, links, firsts
-        self._lengths = {tree: max(path.length for path in paths) for tree, paths in trees.items()}
-        self._tools = max((len(reply.tools) for reply in replies), default=0)
-        self._limit = max((reply.limit or 0 for reply in replies), default=0)
+        self._replies, self._links, self._trees, self._firsts = replies, links, trees, firsts
+
+    # Most sessions have one tree, whose kind depends on none of these.
+    @cached_property
+    def _lengths(self) -> dict[int, int]:
+        return {tree: max(path.length for path in paths) for tree, paths in self._trees.items()}
+
+    @cached_property
+    def _tools(self) -> int:
+        return max((len(reply.tools) for reply in self._replies), default=0)
+
+    @cached_property
+    def _limit(self) -> int:
+        return max((reply.limit or 0 for reply in self._replies), default=0)
 
     def is_small(self, reply: Reply) -> bool:
         """Return whether a request has fewer tools or a lower limit than others of the session."""

@@ -298,6 +298,8 @@ class Trees(Struct):
             if each.parent is reply.parent and is_similar_prompt(each.system, reply.system):
                 return each
         last = reply.parent.last_child if reply.parent else self._beginning
+        if last is None:
+            return None
         others = islice(follow_links(last, "before"), CANDIDATES)
         return next((each for each in others if self._is_resent(each, reply)), None)
 
