@@ -60,12 +60,13 @@ def convert(item: SessionMessage, unread: Unread) -> list[ModelTurn]:
     role = header.get("role")
     if role not in ("user", "assistant"):
         raise TurnError(f"{item.place}: unknown role; expected user or assistant")
+    message_parts = parts(item)
     error = members(header.get("error"))
-    if role == "assistant" and error and not _is_kept(error, parts(item)):
+    if role == "assistant" and error and not _is_kept(error, message_parts):
         unread.count(f"reply with the error {string(error, 'name')}")
         return []
-    _count(item, unread)
-    return _request_turns(item, unread) if role == "user" else _reply_turns(item, unread)
+    _count(item, message_parts, unread)
+    return (_request_turns if role == "user" else _reply_turns)(item, message_parts, unread)
 
 
 def is_failed(item: SessionMessage) -> bool:
@@ -80,12 +81,12 @@ def _is_kept(error: Object, message_parts: list[Object]) -> bool:
     return string(error, "name") == _ABORTED and has_content
 
 
-def _count(item: SessionMessage, unread: Unread) -> None:
+def _count(item: SessionMessage, message_parts: list[Object], unread: Unread) -> None:
     header = info(item)
     is_reply = header["role"] == "assistant"
     unread.count_members("message", header, *_MESSAGE, *(("summary",) if is_reply else ()))
     unread.count_members("entry", item.value, "info", "parts")
-    for part in parts(item):
+    for part in message_parts:
         part_type = part["type"]
         if part_type not in _READ:
             unread.count(f"part of type {part_type}")
@@ -98,9 +99,9 @@ def _count(item: SessionMessage, unread: Unread) -> None:
 # Prompts
 
 
-def _request_turns(item: SessionMessage, unread: Unread) -> list[ModelTurn]:
+def _request_turns(item: SessionMessage, message_parts: list[Object], unread: Unread) -> list[ModelTurn]:
     content: list[Json] = []
-    for part in parts(item):
+    for part in message_parts:
         match part:
             case {"type": "text", "text": str(words)} if words and part.get("ignored") is not True:
                 content.append(text(words))
@@ -120,8 +121,8 @@ def _request_turns(item: SessionMessage, unread: Unread) -> list[ModelTurn]:
 # Replies
 
 
-def _reply_turns(item: SessionMessage, unread: Unread) -> list[ModelTurn]:
-    steps = _steps(parts(item))
+def _reply_turns(item: SessionMessage, message_parts: list[Object], unread: Unread) -> list[ModelTurn]:
+    steps = _steps(message_parts)
     replies: list[ModelTurn] = []
     for number, step in enumerate(steps, 1):
         replies += _step(item, step, unread, is_last=number == len(steps))
