@@ -45,9 +45,9 @@ def _beyond(sizes: list[int], log: int, most: int) -> Violation | None:
 
 def _sizes_of_log(replies: list[Reply], options: Options) -> list[int]:
     """Estimate the sizes of the records of a gateway's log."""
-    written = _with_record(replies, options)
+    ends = _with_record(replies, options)
     # No record is longer than the log, so this number of records cannot exceed the limit.
-    if len(written) <= options.max_output_growth:
+    if len(ends) <= options.max_output_growth:
         return []
     sizes: dict[int, int] = {}
     for reply in replies:
@@ -60,7 +60,7 @@ def _sizes_of_log(replies: list[Reply], options: Options) -> list[int]:
         for each in reversed(path):
             size += sum(map(_size, each.new_messages), _size(each.message))
             sizes[each.number] = size
-    return [sizes[reply.number] for reply in written]
+    return [sizes[reply.number] for reply in ends]
 
 
 def _with_record(replies: list[Reply], options: Options) -> list[Reply]:
