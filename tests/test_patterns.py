@@ -45,6 +45,7 @@ SECRETS = secrets.Secrets()
 WORDS = [*SECRETS.rules_by_word]
 LISTED_WORDS = [*held([SECRETS._words._any, SECRETS._telling, SECRETS._shapes._within])]
 WORDS_OF_USERS = [*held([ending._COMPLAINT, ending._CORRECTION, ending._THANK, ending._ENGLISH])]
+BEGINS = [ast.literal_eval(declaration(item, "BEGINS")) for item in sorted(items(unfold.__path__))]
 RUNNING = {
     (
         "chatsquash.templates.counting",
@@ -79,8 +80,9 @@ RUNNING = {
         *(("search", re.compile(f":|%{again}3[aA]")) for again in ("", "25", "2525", "252525")),
         ("fullmatch", re.compile(userinfo._NOT_A_PASSWORD)),
     ],
-    ("chatsquash.sources.unfold", "literal_eval(pattern)"): [
-        ("match", re.compile(ast.literal_eval(declaration(item, "BEGINS")))) for item in items(unfold.__path__)
+    ("chatsquash.sources.unfold", "pattern"): [("match", re.compile(pattern)) for pattern in BEGINS],
+    ("chatsquash.sources.unfold", "b'|'.join((b'(?:%b)' % pattern for pattern, _ in patterns))"): [
+        ("match", re.compile(b"|".join(b"(?:%b)" % pattern for pattern in BEGINS)))
     ],
     ("chatsquash.session.private_texts", "pattern"): [("search", re.compile(pattern, re.IGNORECASE)) for pattern in CREDENTIALS],
 }  # fmt: skip

@@ -10,3 +10,8 @@ from chatsquash.core import text
 def test_characters_are_counted_in_pieces_that_may_end_within_one(monkeypatch, sample, window):
     monkeypatch.setattr(text, "_WINDOW", window)
     assert text.count_characters(sample.encode()) == len(sample)
+
+
+def test_an_incomplete_character_is_an_error():
+    with pytest.raises(UnicodeDecodeError):
+        text.count_characters(b"\xc3")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from bench.redact.planted.corpus import samples
 from chatsquash.core.options import Options
-from chatsquash.redaction import contexts, requests
+from chatsquash.redaction import contexts, requests, shapes
 from chatsquash.redaction.gate import gate
 from chatsquash.redaction.privacy import Pieces
 from chatsquash.redaction.rules import builtin
@@ -198,10 +198,13 @@ def test_the_gate_excludes_records_of_ordinary_texts(value, is_excluded):
     ("a verb before a digit", "token is Zq7!Vn2Lx8", True),
     ("a verb after its object", "token for me@host is Zq7!Vn2Lx8", True),
     ("a purpose", "token for tests", False),
+    ("a verb before a letter that is a digit elsewhere", "token is hunter\u0663xKQzvb", True),
+    ("a value that starts with a mark", "token &kQzvbnm!WxT", True),
+    ("attributes", "token {...p}>&kQzvbnm!WxT", True),
 )
 def test_a_value_may_follow_a_name_in_a_text_and_its_json_alike(text, may_follow):
     at = text.index("token")
-    assert contexts.may_be_named(text.lower().encode(), at) is may_follow
+    assert contexts.may_be_named(shapes.Bytes(text).lower, at) is may_follow
     encoded = orjson.dumps({"content": text}).lower()
     assert bool(contexts.VALUE_FOLLOWS_IN_JSON.match(encoded, encoded.index(b"token"))) is may_follow
 

@@ -125,7 +125,7 @@ def text_failure(text: str, stripped_text: str | None = None) -> str | None:
     """
     body = text.strip() if stripped_text is None else stripped_text
     if body[:1] != "{":
-        return describe_failure(body)
+        return _describe_failure(body)
     if len(text) <= _SHORT and _is_success(text):
         return None
     value = _parse(text)
@@ -212,7 +212,7 @@ def _parse(text: str) -> Any:
     return None
 
 
-def describe_failure(stripped_text: str) -> str | None:
+def _describe_failure(stripped_text: str) -> str | None:
     """Return the evidence in text that a call failed, as the end of a sentence, or ``None`` without evidence.
 
     The text has no white space at its ends.

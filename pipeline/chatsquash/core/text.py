@@ -195,7 +195,7 @@ def count_characters(text: bytes) -> int:
     """Return the number of characters in UTF-8."""
     count = done = 0
     while done < len(text):  # in pieces, because a character takes up to four bytes when decoded
-        piece, size = utf_8_decode(text[done : done + _WINDOW])
+        piece, size = utf_8_decode(text[done : done + _WINDOW], "strict", done + _WINDOW >= len(text))
         count, done = count + len(piece), done + size
     return count
 

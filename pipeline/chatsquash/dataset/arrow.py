@@ -20,8 +20,6 @@ _SCHEMA = 1  # kind of message
 _DOUBLE = 2  # precision of a floating point number
 _INT, _FLOAT, _BINARY, _UTF8, _BOOL, _LIST, _STRUCT = 2, 3, 4, 5, 6, 12, 13  # members of the union of types
 _EXTENSION = {"ARROW:extension:name": "arrow.json", "ARROW:extension:metadata": ""}
-
-
 IMAGE = (Field("bytes", "binary"), Field("path", "text"))
 """The members of an image, as in ``datasets``."""
 

@@ -32,9 +32,7 @@ _LEAST = 25_000
 
 def first_places(names: Sequence[str | None]) -> dict[str, int]:
     """Return the place of the first entry with each name."""
-    known = dict(zip(reversed(names), range(len(names) - 1, -1, -1), strict=True))
-    known.pop(None, None)
-    return known  # type: ignore[return-value]
+    return {name: place for place, name in reversed([*enumerate(names)]) if name is not None}
 
 
 def link_entries(names: Sequence[str | None], parents: Sequence[str | None]) -> list[int]:

@@ -155,8 +155,8 @@ class Reader:
             head += _lines_at_hand(first, stream)
             if (chat := self._read_chat(head, stream)) is not None:
                 return self._reading(PLAIN_CHAT, to_the_end(chat), log)
-        with memoryview(first.buffer) as read:
-            keep(file, read[: first.read_end])  # the first bytes of the file: the next lines were read with this one
+        with memoryview(first.buffer) as view:
+            keep(file, view[: first.read_end])  # the first bytes of the file: the next lines were read with this one
         identity = identify(file, self._options) if log.spans is None else identify_once(file, self._options)
         if self._is_mixed(identity, log):
             return _MIXED_SESSIONS

@@ -18,17 +18,24 @@ _VERBS = rb"(?:is|to|was|lautet|ist|est|es)"
 
 
 def _separators(letters: bytes, size: int) -> bytes:
-    """Return the separators of text and its JSON, given the bytes of non-ASCII letters, up to ``size`` each."""
+    """Return the separators of text and its JSON, given the bytes of non-ASCII characters, up to ``size`` each.
+
+    In text, a question mark replaces these characters.
+    """
     word, quote = rb"[\w?%b]{1,%d}" % (letters, 20 * size), rb"[\\\"'`&]"
+    digit = rb"0-9?%b" % letters
     return b"|".join(
         (
             rb"[=:>|?'`v]|or[ ]|&quot|-[->]|</|\.[ ]|\((?=[ ]?%b)|\[%b\]" % (quote, word),
             rb"(?(close)[,({\[<.&-]|,(?=[ ]?(?:%b|%b(?:%b|[ ]?[:=]))))" % (quote, word, quote),
+            # The start of a value or an attribute.
+            rb"(?<=[ ])[,({\[&.-](?=\S)",
             # As in Config::token["main"] => "...".
             rb"[\[(][^\])\n]{0,%d}+[\])][ ]?=>" % (80 * size),
             rb"for[ ](?:[\w.@?%b-]{1,%d}[ ]%b|[^=\n]{1,%d}+=)" % (letters, 40 * size, _VERBS, 80 * size),
             # After a verb, only a value with a digit is a secret.
-            rb"(?:changed |set )?%b(?: now)?:?[ ](?=[ ]?[^\s0-9\"'`$&]{0,%d}+[0-9\"'`$&])" % (_VERBS, 400 * size),
+            rb"(?:changed |set )?%b(?: now)?:?[ ](?=[ ]?[^\s%b\"'`$&]{0,%d}+[%b\"'`$&])"
+            % (_VERBS, digit, 400 * size, digit),
         )
     )
 

@@ -55,7 +55,7 @@ class Buffers:
 
 def lookahead_end(first: Line, line: Line) -> int:
     """Return the end of the data after a line that may be examined ahead of time."""
-    # Limited, because the buffer of another file may be larger, and results must not depend on that.
+    # Limited, because the buffer may have grown for a longer line, and results must not depend on that.
     return min(line.stop + _LOOKAHEAD, first.start + CHUNK, line.read_end)
 
 

@@ -69,11 +69,11 @@ class Calls(Struct):
         words = runs(argument)
         if len(words) >= _PROMPTED:
             sample = sketch(words)
-            last = ((argument, max(_PROMPTED, len(sample) - 1)),)
+            only = ((argument, max(_PROMPTED, len(sample) - 1)),)
             for run in sample:
-                others = self._by_run.setdefault(run, last)
-                if others is not last and last[0] not in others:
-                    self._by_run[run] = others[1 - MOST :] + last
+                others = self._by_run.setdefault(run, only)
+                if others is not only and only[0] not in others:
+                    self._by_run[run] = others[1 - MOST :] + only
         elif len(argument.split()) >= _SHORT_WORDS or len(argument) >= _SHORT_LENGTH:
             _remember(self._short, (site, argument), ARGUMENTS)
 

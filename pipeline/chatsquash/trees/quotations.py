@@ -33,11 +33,11 @@ class Quotations(Struct):
         self._seen = len(replies)
 
     def _learn(self, reply: Reply) -> None:
-        last = (reply,)
+        only = (reply,)
         for run in sketch(runs(chat.text(reply.message) or "")):
-            recent = self._by_run.setdefault(run, last)
-            if recent is not last:
-                self._by_run[run] = recent[1 - MOST_QUOTED :] + last
+            recent = self._by_run.setdefault(run, only)
+            if recent is not only:
+                self._by_run[run] = recent[1 - MOST_QUOTED :] + only
 
     def quoted(self, words: set[int]) -> list[Reply]:
         """Return the replies that a text quotes, the most quoted last; ``words`` are the text's word runs."""

@@ -110,9 +110,9 @@ def conversations(values: list[Json], lines: list[int] | None = None) -> list[Co
 
 def _with_truncated(steps: list[ThreadEntry]) -> list[ThreadEntry]:
     """Mark replies without token counts as truncated; their streams ended early without an error from the service."""
-    uncounted = [place for place, each in enumerate(steps) if each.is_sampled and not all(map(has_usage, each.turns))]
-    models = models_with_usage(turn for each in steps for turn in each.turns) if uncounted else ()
-    for place in uncounted:
+    places = [place for place, each in enumerate(steps) if each.is_sampled and not all(map(has_usage, each.turns))]
+    models = models_with_usage(turn for each in steps for turn in each.turns) if places else ()
+    for place in places:
         turns = tuple([mark_without_usage(turn, models) for turn in steps[place].turns])
         steps[place] = replace(steps[place], turns=turns)
     return steps

@@ -61,9 +61,14 @@ _MESSAGE = (
         "originalContent",
     ),
 )
-_DETAILS = re.compile(r'\n?<details type="(reasoning|tool_calls)"([^>]*)>\n?(.*?)</details>\n?', re.DOTALL)
-_ATTRIBUTE = re.compile(r'(\w+)="([^"]*)"')
-_SUMMARY = re.compile(r"<summary>.*?</summary>\n?", re.DOTALL)
+_BLOCK = r'<details type="(?:reasoning|tool_calls)"'
+# Attributes are escaped and blocks are not nested, so a search ends at the next block at the latest.
+_DETAILS = re.compile(
+    r'\n?<details type="(reasoning|tool_calls)"([^<>]*+)>\n?'
+    rf"((?:[^<]++|(?!</details>|{_BLOCK})<)*+)</details>\n?"
+)
+_ATTRIBUTE = re.compile(r'(?<!\w)(\w++)="([^"]*+)"')
+_SUMMARY = re.compile(r"<summary>(?:[^<]++|(?!</?summary>)<)*+</summary>\n?")
 _COMPACTED = "[CONVERSATION SUMMARY]\n"
 """The text that precedes a summary in the system prompt."""
 

@@ -198,7 +198,7 @@ class CleanedRequest:
         """Return how many messages each rule changed or removed."""
         if self._tidy is None or self._follower is None:
             return {}
-        tidy, follower = self._tidy.touched, self._follower.touched
+        tidy, follower = self._tidy.places_by_rule, self._follower.places_by_rule
         return {name: len(tidy.get(name, ())) + len(follower.get(name, ())) for name in self._rules.names}
 
     def moved_origin(self, origin: Origin) -> Origin:

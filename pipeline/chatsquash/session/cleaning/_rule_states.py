@@ -68,8 +68,8 @@ class _RuleState(Generic[R]):
         self._rules = rules
 
     @property
-    def touched(self) -> Mapping[str, Sequence[int]]:
-        """The messages of the list that each rule touched."""
+    def places_by_rule(self) -> Mapping[str, Sequence[int]]:
+        """The positions of the messages of the list that each rule changed or removed."""
         return self._places.by_rule
 
     def place(self, at: int) -> int | None:

@@ -70,9 +70,9 @@ def recognise(head: bytes) -> Unfolding | None:
 def _beginnings(folders: tuple[str, ...]) -> tuple[Callable[[bytes], object], list[tuple[bytes, str]]]:
     """Return a function that matches any ``BEGINS``, and each pattern with the name of its module, in order."""
     del folders  # a folder with more modules may be added
-    declared = [(declaration(item, "BEGINS"), item.name) for item in sorted(items(__path__))]
-    assert all(pattern for pattern, _ in declared), "a module declares no BEGINS"
-    patterns = [(literal_eval(pattern), name) for pattern, name in declared]
+    declarations = [(declaration(item, "BEGINS"), item.name) for item in sorted(items(__path__))]
+    assert all(pattern for pattern, _ in declarations), "a module declares no BEGINS"
+    patterns = [(literal_eval(pattern), name) for pattern, name in declarations]
     return re.compile(b"|".join(b"(?:%b)" % pattern for pattern, _ in patterns)).match, patterns
 
 
