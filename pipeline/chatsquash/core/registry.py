@@ -21,6 +21,8 @@ from msgspec import NODEFAULT, Struct
 from chatsquash.core.errors import UsageError
 
 T = TypeVar("T")
+GROUP = "chatsquash.formats"
+"""The group of entry points for formats."""
 _path = attrgetter("__path__")
 _LAST_LINE_END = re.compile(r"\n(?![ )])")
 """The end of a top-level assignment, which may have several lines."""
@@ -173,9 +175,6 @@ class Room(Generic[T]):
         if place is None:
             raise UsageError(f"{plugin} must have a line that begins with NAME = in its module")
         return place, plugin.name, plugin.module
-
-
-GROUP = "chatsquash.formats"
 
 
 class Plugin(Struct, frozen=True):

@@ -30,6 +30,7 @@ PROVENANCE = "provenance"
 """The folder of the provenance."""
 FORGOTTEN = "reports/forgotten.jsonl"
 """The receipts of ``forget``."""
+_STATE = "state.json"
 _ANOTHER = "or choose another folder with --output"
 
 
@@ -161,9 +162,6 @@ class Claim:
         finally:
             if name:
                 folder.close()
-
-
-_STATE = "state.json"
 
 
 class Committed(Struct):

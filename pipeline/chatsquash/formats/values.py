@@ -43,8 +43,7 @@ def total(holder: Json, *names: str) -> int | None:
     """Return the sum of the members that are token counts, or ``None`` without any token counts."""
     tokens: int | None = None
     for name in names if isinstance(holder, dict) else ():
-        value = holder.get(name)
-        if type(value) is int and 0 <= value < _MOST:
+        if (value := count(holder.get(name))) is not None:
             tokens = value if tokens is None else tokens + value
     return tokens
 

@@ -171,9 +171,13 @@ def message_parts(message: Message) -> Iterator[MessagePart]:
 
 def message_calls(message: Message) -> list[dict[str, Any]]:
     """Return the calls of a message, including a call in the legacy form."""
+    return [*chat.calls(message), *legacy_calls(message)]
+
+
+def legacy_calls(message: Message) -> list[dict[str, Any]]:
+    """Return the call in the legacy form, if the message has one."""
     legacy = message.get("function_call")
-    is_legacy = message["role"] == "assistant" and isinstance(legacy, dict)
-    return [*chat.calls(message), *([{"function": legacy}] if is_legacy else [])]
+    return [{"function": legacy}] if message["role"] == "assistant" and isinstance(legacy, dict) else []
 
 
 def call_arguments(call: dict[str, Any]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from operator import itemgetter
 
 from msgspec import Struct
@@ -105,10 +105,10 @@ class RecordPart(Struct, frozen=True):
         before = bisect_right(self.cuts, at, key=itemgetter(0))
         return at + self.cuts[before - 1][1] if before else at
 
-    def texts_around(self, places: Iterable[int]) -> Iterator[str]:
-        """Yield the texts of the neighbours of several strings, once for each message."""
+    def texts_around(self, places: Sequence[int]) -> Iterator[str]:
+        """Yield the texts of the neighbours of several strings, in order, once for each message."""
         end = -1
-        for place in map(self.place, sorted(places)):
+        for place in map(self.place, places):
             if place > end:
                 group = _Neighbours.around(self.line, place)
                 end = group.end

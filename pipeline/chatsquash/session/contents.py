@@ -101,7 +101,7 @@ class ContentsMeasure:
         """Count the calls in an assistant message, including calls in the legacy form or written in its text."""
         if self._options.json_tool_calls:
             return chat.call_count(message)
-        return len(calls) + (isinstance(message.get("function_call"), dict))
+        return len(calls) + len(records.legacy_calls(message))
 
     def _trained(self, value: dict[str, Json], record: Record) -> set[int] | None:
         """Return the positions of the messages that are trained on, or ``None`` for all assistant messages."""

@@ -22,6 +22,7 @@ from chatsquash.sources.open import open_file
 _NUMBERS = 4
 """The count of numbers per log: end of its path, length of its name, size and modification time."""
 _NEVER = -1
+_PIECE = 1 << 19
 
 
 # Objects for very many logs would take ten times the memory.
@@ -81,9 +82,6 @@ class Logs(Sequence[Log]):
         if self._copies and (inside := container(display_path)) and inside[0] in self._copies:
             path = f"{self._copies[inside[0]]}{MARK}{inside[1]}"
         return Log(path, display_path, display_path[-name:], size, modified=when, number=number)
-
-
-_PIECE = 1 << 19
 
 
 class Copies:

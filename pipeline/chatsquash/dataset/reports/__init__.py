@@ -22,6 +22,7 @@ from chatsquash.dataset.choice import Selection
 if TYPE_CHECKING:
     from chatsquash.dataset.store import Output
 
+_PIECE = 1 << 20
 ReportLine = tuple[str, bytes]
 """A file of a report, as a path under the output folder, and a line without its line feed."""
 
@@ -94,7 +95,6 @@ def all_modules() -> list[ReportModule]:
     return list(_ROOM.all().values())
 
 
-_PIECE = 1 << 20
 _Write = Callable[[str, bytes], None]
 R = TypeVar("R", bound=Report)
 

@@ -31,6 +31,6 @@ def _is_goose(text: str) -> bool:
     """Return whether a system prompt is Goose's."""
     for each in _PURPOSE.finditer(text, _BEFORE):
         if match := _GOOSE.match(text, each.start() - _BEFORE):
-            # The pattern also ignores differences from other letters, such as the long s.
+            # Without regard to case, the pattern also matches other letters, such as the long s.
             return "goose" in match[0].lower() or "goose" in text.lower()
     return False
