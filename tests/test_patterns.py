@@ -18,7 +18,7 @@ from chatsquash.records.presets import text
 from chatsquash.redaction import addresses, encodings, ips, joints, lists, names, phones, rules, secrets, userinfo
 from chatsquash.redaction import shapes as shapes_of_rules
 from chatsquash.session import ending, private_texts
-from chatsquash.session.cleaning.info_messages import _OPEN, _is_info
+from chatsquash.session.cleaning.goose import _INFO, _is_info
 from chatsquash.sources import compression as compressed
 from chatsquash.sources import unfold
 from chatsquash.storage.stores import _HOSTS
@@ -138,7 +138,7 @@ def test_a_text_twice_as_long_takes_a_pattern_at_most_three_times_as_long(way, p
     ("paths", names.paths, [names._HOME.pattern, names._DASHED.pattern, names._PROMPT.pattern, names._LS_LINE.pattern], 0),
     ("without_credentials", lambda data: deque(private_texts.without_credentials([data]), maxlen=0), CREDENTIALS, re.IGNORECASE),
     ("secrets", SECRETS.find, [r"(?:password=|token: |://a:b@|aGVsbG8gd29ybGQ|%41|a1b2c3d4e5f6a7b8\n)*"], 0),
-    ("_is_info", _is_info, [_OPEN.pattern, "(?:<info-msg>x</info-msg>)*"], 0),
+    ("_is_info", _is_info, [_INFO.pattern, "(?:<info-msg>x</info-msg>)*"], 0),
     ("is_command_echo", client_texts.is_command_echo, ["(?:<command-name>(?:</command-name>)?)*"], 0),
     ("without_reminders", client_texts.without_reminders, ["(?:<system-reminder>(?:</system-reminder>)?)*"], 0),
     ("events, lines", replies.events, [r"(?:data: {}\r\n|\n|event: \s|: )*"], 0),

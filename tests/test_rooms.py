@@ -103,13 +103,15 @@ def read(value):
 RULE = '''\
 """Pings that a client puts in."""
 
-SET = "goose"
-PLACE = 9
-ROLES = ("user",)
+from chatsquash.session.cleaning import CleaningRule
 
 
 def tidy(message):
     return None if message["content"] == "PING" else message
+
+
+PLACE = 3
+RULES = (CleaningRule(name="pings", roles=("user",), tidy=tidy),)
 '''
 REPORT = '''\
 """How many sessions were seen."""
@@ -196,7 +198,7 @@ def test_a_cleaning_rule_is_applied_and_counted(chatsquash, tmp_path):
     messages = [{"role": "user", "content": said} for said in ("PING", "hello", "PING")]
     entry = {"session_id": "s", "timestamp": 1, "request": {"messages": messages}}
     (tmp_path / "a.jsonl").write_text(json.dumps(entry) + "\n")
-    summary = json.loads(chatsquash("convert", "a.jsonl", "-q", "--json", "-o", "out"))
+    summary = json.loads(chatsquash("convert", "a.jsonl", "--cleanup", "pings", "-q", "--json", "-o", "out"))
     record = json.loads((tmp_path / "out" / "1970-01-01.jsonl").read_text())
     assert [message["content"] for message in record["messages"]] == ["hello"]
     assert summary["cleaned"] == {"pings": 2}

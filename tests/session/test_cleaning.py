@@ -10,7 +10,7 @@ from chatsquash.core.chat import PRIVATE
 from chatsquash.core.edits import replay
 from chatsquash.session import cleaning
 from chatsquash.session.cleaning import clean
-from chatsquash.session.cleaning.system_prompts import SYSTEM_PROMPT
+from chatsquash.session.cleaning.goose import SYSTEM_PROMPT
 from tests.checks.rows import assistant, call, part, result, user
 from tests.conftest import cases
 from tests.session.streams import Cleaned, entry, stream, taken

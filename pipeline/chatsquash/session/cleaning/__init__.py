@@ -1,8 +1,8 @@
 """Remove messages that agents add around a conversation; ``docs/cleanup.md`` describes the rules.
 
-Each rule is a module of this folder that declares a ``CleaningRule``. Reports count its changes under the module's
-name. The rules change messages and drop entries. Content types that records do not support are handled by
-``stages.public``.
+A set of rules, as named in ``--cleanup``, is a module of this folder, which is imported if the set is used. Reports
+count the changes by rule. The rules change messages and drop entries. Content types that records do not support are
+handled by ``stages.public``.
 """
 
 from __future__ import annotations
@@ -10,38 +10,64 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from chatsquash.core.edits import compose
 from chatsquash.core.model import AddedRun, Edits, Entry, Message, Origin, Response, SkippedLine
-from chatsquash.core.registry import Room
-from chatsquash.session.cleaning._rule_states import Follower, FollowerState, Tidy, TidyState
+from chatsquash.core.registry import Room, declaration
+
+if TYPE_CHECKING:
+    from chatsquash.session.cleaning._rule_states import FollowerState, TidyState
 
 
 class CleaningRule(Struct, frozen=True, eq=False, kw_only=True):
-    """The declaration in a rule's module, with one of the functions ``tidy``, ``removes`` and ``drops``."""
+    """A rule, with one of the functions ``tidy``, ``removes`` and ``drops``."""
 
-    SET: str
-    """The set that the rule belongs to, as named in ``--cleanup``."""
-    PLACE: int
-    """The position of the rule among all rules."""
-    ROLES: tuple[str, ...] = ()
+    name: str
+    roles: tuple[str, ...] = ()
     """The roles of the messages that the rule checks."""
-    OPENS: str | None = None
+    opens: str | None = None
     """The first characters of texts that the rule may change.
 
-    Texts that are empty or start with white space are always checked. A rule with ``OPENS`` never changes a message
-    that has calls and no content. A rule without ``OPENS`` checks all texts.
+    Texts that are empty or start with white space are always checked. A rule with ``opens`` never changes a message
+    that has calls and no content. A rule without ``opens`` checks all texts.
     """
-    FOLLOWER: str = ""
     tidy: Callable[[Message], Message | None] | None = None
     """Return the cleaned message, the same object if nothing changes, or ``None`` to remove it."""
     removes: Callable[[Message], bool] | None = None
-    """Whether a message is removed if the next one has the role ``FOLLOWER``."""
+    """Whether a message is removed if the next one has the role ``follower``."""
+    follower: str = ""
     drops: Callable[[list[Message], Response], bool] | None = None
     """Whether the whole entry is dropped."""
+
+
+class RuleSet(Struct, frozen=True, eq=False):
+    """The declaration in the module of a set."""
+
+    PLACE: int
+    """The position of the set among all sets."""
+    RULES: tuple[CleaningRule, ...]
+
+
+class Tidy(Struct, frozen=True):
+    """A rule that looks at one message."""
+
+    name: str
+    work: Callable[[Message], Message | None]
+    """Return the new message: the same object if the rule does not apply, ``None`` to remove it."""
+
+
+class Follower(Struct, frozen=True):
+    """A rule that also looks at the next message."""
+
+    name: str
+    removes: Callable[[Message], bool]
+    """Whether a message is removed if the next one has ``role``."""
+    role: str
+    """The role of the next message."""
 
 
 class Rules(Struct, frozen=True):
@@ -57,7 +83,9 @@ class Rules(Struct, frozen=True):
     touches: dict[str, list[Callable[[Message], bool]]]
     """By role: functions that return whether a rule might change a message, whatever follows it."""
     clear: dict[str, frozenset[str]]
-    """By role: first characters of texts that no rule changes (see ``OPENS``); absent if a rule checks all texts."""
+    """By role: first characters of texts that no rule changes (see ``CleaningRule.opens``); absent if a rule
+    checks all texts.
+    """
 
     def dropped_by(self, messages: list[Message], reply: Response) -> str:
         """Return the name of the rule that drops an entry, or an empty string."""
@@ -67,24 +95,24 @@ class Rules(Struct, frozen=True):
         return ""
 
 
-_ROOM: Room[CleaningRule] = Room(CleaningRule, sys.modules[__name__])
-
-
-@cache
-def rule_names(sets: tuple[str, ...] | None = None) -> tuple[str, ...]:
-    """Return the names of the rules of some sets, or of all, in order."""
-    return tuple(name for name, rule in _all_rules().items() if sets is None or rule.SET in sets)
+_ROOM: Room[RuleSet] = Room(RuleSet, sys.modules[__name__], place=lambda item: int(declaration(item, "PLACE")))
 
 
 @cache
 def names() -> tuple[str, ...]:
     """Return the names of all sets, in the order of their rules."""
-    return tuple(dict.fromkeys(rule.SET for rule in _all_rules().values()))
+    return tuple(name.replace("_", "-") for name in _ROOM.names())
 
 
 @cache
-def _all_rules() -> dict[str, CleaningRule]:
-    return dict(sorted(_ROOM.all().items(), key=lambda item: (item[1].PLACE, item[0])))
+def rule_names(sets: tuple[str, ...] | None = None) -> tuple[str, ...]:
+    """Return the names of the rules of some sets, or of all, in order."""
+    return tuple(rule.name for rule in _rules_of(names() if sets is None else sets))
+
+
+@cache
+def _rules_of(sets: tuple[str, ...]) -> list[CleaningRule]:
+    return [rule for name in names() if name in sets for rule in _ROOM.get(name.replace("-", "_")).RULES]
 
 
 @cache
@@ -93,17 +121,16 @@ def _rules(sets: tuple[str, ...]) -> Rules:
     removes: dict[str, list[Follower]] = {}
     drops: list[tuple[str, Callable[[list[Message], Response], bool]]] = []
     over_messages: list[str] = []
-    for name in rule_names(sets):
-        rule = _all_rules()[name]
+    for rule in _rules_of(sets):
         if rule.drops:
-            drops.append((name, rule.drops))
+            drops.append((rule.name, rule.drops))
             continue
-        over_messages.append(name)
-        for role in rule.ROLES:
+        over_messages.append(rule.name)
+        for role in rule.roles:
             if rule.tidy:
-                tidy.setdefault(role, []).append(Tidy(name, rule.tidy))
+                tidy.setdefault(role, []).append(Tidy(rule.name, rule.tidy))
             if rule.removes:
-                removes.setdefault(role, []).append(Follower(name, rule.removes, rule.FOLLOWER))
+                removes.setdefault(role, []).append(Follower(rule.name, rule.removes, rule.follower))
     touches: dict[str, list[Callable[[Message], bool]]] = {}
     for role, rules in tidy.items():
         touches[role] = [partial(_changes, each.work) for each in rules]
@@ -113,12 +140,12 @@ def _rules(sets: tuple[str, ...]) -> Rules:
 
 
 def _clear(sets: tuple[str, ...]) -> dict[str, frozenset[str]]:
-    """Return, for each role whose rules all have ``OPENS``, the ASCII characters that none of them lists."""
+    """Return, for each role whose rules all have ``opens``, the ASCII characters that none of them lists."""
     openings: dict[str, str | None] = {}
-    for rule in map(_all_rules().__getitem__, rule_names(sets)):
-        for role in rule.ROLES:
+    for rule in _rules_of(sets):
+        for role in rule.roles:
             characters = openings.get(role, "")
-            openings[role] = None if characters is None or rule.OPENS is None else characters + rule.OPENS
+            openings[role] = None if characters is None or rule.opens is None else characters + rule.opens
     return {role: _VISIBLE.difference(opens) for role, opens in openings.items() if opens is not None}
 
 
@@ -187,6 +214,8 @@ class CleanedRequest:
             if self._add_plain(messages, edits, known):
                 self.messages = messages
                 return edits
+            from chatsquash.session.cleaning._rule_states import FollowerState, TidyState
+
             self._tidy = TidyState(self.messages, self._rules.tidy)
             self._follower = FollowerState(self.messages, self._rules.removals)
         before = self._tidy.messages

@@ -8,33 +8,14 @@ results for a kept run remain valid, except for its last message, whose follower
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Generic, TypeVar
-
-from msgspec import Struct
 
 from chatsquash.core.edits import Builder, replay
 from chatsquash.core.model import Edits, KeptRun, Message
+from chatsquash.session.cleaning import Follower, Tidy
 
 R = TypeVar("R")
-
-
-class Tidy(Struct, frozen=True):
-    """A rule that looks at one message."""
-
-    name: str
-    work: Callable[[Message], Message | None]
-    """Return the new message: the same object if the rule does not apply, ``None`` to remove it."""
-
-
-class Follower(Struct, frozen=True):
-    """A rule that also looks at the next message."""
-
-    name: str
-    removes: Callable[[Message], bool]
-    """Whether a message is removed if the next one has ``role``."""
-    role: str
-    """The role of the next message."""
 
 
 class _TouchedPlaces:
