@@ -15,7 +15,7 @@ from chatsquash.formats.agents.claude_code import texts as client_texts
 from chatsquash.formats.service import Service
 from chatsquash.reading import replies
 from chatsquash.records.presets import text
-from chatsquash.redaction import addresses, encodings, ips, joints, lists, names, phones, rules, secrets, userinfo
+from chatsquash.redaction import addresses, encodings, forms, ips, lists, names, phones, rules, secrets, userinfo
 from chatsquash.redaction import shapes as shapes_of_rules
 from chatsquash.session import ending, private_texts
 from chatsquash.session.cleaning.goose import _INFO, _is_info
@@ -38,7 +38,7 @@ CREDENTIALS = [
     private_texts._QUERY_END,
     rb"(?<=\])",
 ]
-FORMS = [*held([encodings._ESCAPE, *encodings.BREAKS, *encodings._BREAKS_IN_RUN, joints._JOINT])]
+FORMS = [*held([encodings._ESCAPE, *encodings.BREAKS, *encodings._BREAKS_IN_RUN, forms._JOINT])]
 IN_FORMS = [*(pattern.pattern for pattern in FORMS), "some-value", "[A-Za-z0-9+/]{20,}", "(?:c29tZS12YWx1ZSBpcyBo)*"]
 PACK = [("finditer" if rule.anywhere or rule.run else "match", rule.pattern) for rule in rules.builtin()]
 SECRETS = secrets.Secrets()

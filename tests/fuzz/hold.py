@@ -11,7 +11,7 @@ from chatsquash.conversion.workers import outcomes
 from chatsquash.core.log import Log
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome
-from chatsquash.formats.providers.openai_chat.foreign import has_foreign
+from chatsquash.formats.providers.openai_chat.members import has_foreign
 from chatsquash.reading import contents, envelopes
 from chatsquash.reading.endpoints import other_endpoint
 from chatsquash.reading.exchange import is_blank

@@ -3,8 +3,8 @@
 import pytest
 
 from chatsquash.core import jsonio
-from chatsquash.reading import repeated_members as module
-from chatsquash.reading.repeated_members import KnownTools
+from chatsquash.reading import repeats as module
+from chatsquash.reading.repeats import KnownTools
 from tests.conftest import cases
 
 A, B, C = (b'{"name":"%s"}' % name for name in (b"a", b"b", b"c"))

@@ -13,8 +13,8 @@ from importlib import import_module
 from types import ModuleType, NoneType
 from typing import TYPE_CHECKING, Any
 
-from chatsquash.checks.exchanges import bad_results, decoded_arguments
 from chatsquash.checks.registry import RULES, Feature, Kind, Rule, View
+from chatsquash.checks.results import bad_results, decoded_arguments
 from chatsquash.core.errors import UsageError
 from chatsquash.core.lazy import LazyModule
 from chatsquash.core.model import Tool, Violation

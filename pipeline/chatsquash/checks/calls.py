@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from chatsquash.checks.exchanges import ToolCall, exchanges
 from chatsquash.checks.registry import Fact, View, check
+from chatsquash.checks.results import ToolCall, exchanges
 from chatsquash.core import jsonio
 from chatsquash.core.text import json_type, pluralize, quote
 

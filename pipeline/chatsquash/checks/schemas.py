@@ -13,8 +13,8 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from chatsquash.checks.exchanges import ToolCall, exchanges
 from chatsquash.checks.registry import Fact, View, check
+from chatsquash.checks.results import ToolCall, exchanges
 from chatsquash.core import chat, jsonio
 from chatsquash.core.errors import UsageError
 from chatsquash.core.memo import Each

@@ -24,8 +24,19 @@ from chatsquash.formats.base import Format
 from chatsquash.reading import evidence
 from chatsquash.reading.exchange import Exchange, LineError, parse, split
 from chatsquash.reading.members import elements
-from chatsquash.reading.repeated_members import MARKER, TOOLS, Cut, RawTools, RepeatedMembers, shorten
-from chatsquash.reading.repeats import Array, Change, SharedRun, find, skip_gap
+from chatsquash.reading.repeats import (
+    MARKER,
+    TOOLS,
+    Array,
+    Change,
+    Cut,
+    RawTools,
+    RepeatedMembers,
+    SharedRun,
+    find,
+    shorten,
+    skip_gap,
+)
 from chatsquash.sources.lines import Line
 
 _FIRST_MARKER = MARKER + b'0"'

@@ -30,14 +30,14 @@ from chatsquash.core.times import Moment, moment
 from chatsquash.formats import PLAIN, get_format
 from chatsquash.formats.base import Format, Tools
 from chatsquash.formats.definition_cache import share
-from chatsquash.formats.providers.openai_chat import foreign
+from chatsquash.formats.providers.openai_chat.members import SYSTEM, any_foreign, is_foreign_tool
 from chatsquash.reading import envelopes
 from chatsquash.reading.bounds import BOUNDS, Bounds
 from chatsquash.reading.deltas import Effort, History, Request
 from chatsquash.reading.evidence import Shape, shape_of
 from chatsquash.reading.exchange import LIMITS, OUTPUT_FORMATS, Exchange, LineError, is_blank
 from chatsquash.reading.members import NOTHING, kind
-from chatsquash.reading.repeated_members import NO_TOOLS, TOOLS, KnownTools, RepeatedMembers
+from chatsquash.reading.repeats import NO_TOOLS, TOOLS, KnownTools, RepeatedMembers
 from chatsquash.sources.lines import Line
 
 if TYPE_CHECKING:
@@ -353,7 +353,7 @@ class _ShapeReader(Struct):
                 return _RequestTools(NO_TOOLS, wrong=WrongType("request.tools", kind(raw)))
             tools = self.history.learn_tools(raw)
             if tools is not self.last_tools.tools:
-                self.last_tools = _RequestTools(tools, is_foreign=any(map(foreign.is_foreign_tool, tools)))
+                self.last_tools = _RequestTools(tools, is_foreign=any(map(is_foreign_tool, tools)))
             return self.last_tools
         converted = self.history.known.tools.convert(self.history.learn_tools(raw))
         # Tools of plain chat are already checked when they are read.
@@ -392,12 +392,12 @@ def _raise_other(line: Line, other: Callable[[Line], Shape | None]) -> None:
 def _has_foreign(exchange: Exchange, request: Request) -> bool:
     """Return whether a plain chat request has new content of another format or a separate system prompt."""
     for run in request.edits:
-        if type(run) is AddedRun and foreign.any_foreign(run.messages):
+        if type(run) is AddedRun and any_foreign(run.messages):
             return True
     members = exchange.request
     if "system" not in members and "instructions" not in members:
         return False
-    return any(name in members and bytes(members[name]) not in _NO_PROMPT for name in foreign.SYSTEM)
+    return any(name in members and bytes(members[name]) not in _NO_PROMPT for name in SYSTEM)
 
 
 _NO_PROMPT = (NOTHING, b"null", b'""', b"[]")

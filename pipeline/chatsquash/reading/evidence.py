@@ -23,8 +23,8 @@ from chatsquash.formats import (
     recognise_response,
 )
 from chatsquash.formats.base import Format, accept
-from chatsquash.formats.providers.openai_chat import TURNS, foreign
-from chatsquash.formats.providers.openai_chat.members import RESPONSE
+from chatsquash.formats.providers.openai_chat import TURNS
+from chatsquash.formats.providers.openai_chat.members import RESPONSE, SYSTEM, has_foreign
 from chatsquash.reading import envelopes, replies
 from chatsquash.reading.envelopes import Envelope
 from chatsquash.reading.exchange import Exchange, LineError, exchange_of, is_blank, standard_members
@@ -101,7 +101,7 @@ _answer = _answer_decoder(replies.Choice, replies.Chat)
 _raw_answer = _answer_decoder(_RawChoice)
 """Decodes all of these responses."""
 _line = msgspec.json.Decoder(dict[str, Raw])
-_SYSTEM = frozenset(foreign.SYSTEM)
+_SYSTEM = frozenset(SYSTEM)
 
 
 @cache
@@ -346,7 +346,7 @@ def _shape(request: dict[str, Any] | None, response_evidence: Recognised, envelo
         return Shape(request_format, response_format or request_format, envelope)
     has_turns = request is not None and isinstance(request.get(TURNS), list)
     name = PLAIN if has_turns else request_format or response_evidence.name or PLAIN
-    is_mixed = name == PLAIN and request is not None and foreign.has_foreign(request)
+    is_mixed = name == PLAIN and request is not None and has_foreign(request)
     return Shape(name, response_format or name, envelope, is_mixed=is_mixed)
 
 

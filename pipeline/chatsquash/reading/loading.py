@@ -26,7 +26,7 @@ from chatsquash.reading.answers import Answer, Answers, LoadedRequest
 from chatsquash.reading.deltas import Request
 from chatsquash.reading.exchange import Exchange
 from chatsquash.reading.members import NOTHING
-from chatsquash.reading.repeated_members import SYSTEM
+from chatsquash.reading.repeats import SYSTEM
 from chatsquash.reading.turns import blocks_of, follow, no_turns, rewrite
 
 

@@ -44,7 +44,7 @@ from chatsquash.reading.identify import (
     identify,
     identify_once,
 )
-from chatsquash.reading.repeated_members import KnownTools
+from chatsquash.reading.repeats import KnownTools
 from chatsquash.reading.sessions import lines_of
 from chatsquash.sources.beginnings import Beginning, has_read, keep, may_be_remembered
 from chatsquash.sources.compression import ExpandedFile

@@ -15,8 +15,8 @@ from chatsquash.core.lazy import lazy_compile
 from chatsquash.core.model import Json, Response, WrongType
 from chatsquash.formats import PLAIN, get_format
 from chatsquash.formats.base import Format
-from chatsquash.formats.providers.openai_chat.foreign import is_foreign
-from chatsquash.formats.providers.openai_chat.response import FIELDS, has_service_fields
+from chatsquash.formats.providers.openai_chat import FIELDS, has_service_fields
+from chatsquash.formats.providers.openai_chat.members import is_foreign
 from chatsquash.reading import usage
 
 _GAP = lazy_compile(r"[\s,]*")

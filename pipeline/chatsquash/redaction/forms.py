@@ -1,4 +1,7 @@
-"""Search every form of a text: as is, unescaped, with lines joined, and decoded from base64."""
+"""Search every form of a text: as is, unescaped, with lines or pieces joined, and decoded from base64.
+
+A value may be split into pieces: concatenated strings, stream events, and lines in terminal boxes.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +13,8 @@ from functools import lru_cache
 from msgspec import Struct
 
 from chatsquash.core.lazy import lazy_compile
-from chatsquash.redaction import encodings, joints
-from chatsquash.redaction.encodings import Rendering, Substitution, UnescapedText
+from chatsquash.redaction import encodings
+from chatsquash.redaction.encodings import Rendering, Substitution, UnescapedText, remove
 from chatsquash.redaction.hits import Hit
 
 _DEEPEST = 3
@@ -60,6 +63,25 @@ _LONGEST = 1 << 20
 
 Search = Callable[[UnescapedText], Iterable[Hit]]
 """A function that finds values in a reading of a text; positions are those of the original text."""
+_TEXTS = (
+    "text|content|delta|partial_json|arguments|thinking|reasoning|reasoning_content|value|token|chunk|data|output|line"
+)
+_MEMBER = rf"(?!\"(?:{_TEXTS})\")\"[a-z_]{{1,24}}\": ?(?:null|[0-9]{{1,9}}|\{{\}}|\"[\w-]{{0,40}}\")"
+_JOINT = lazy_compile(
+    # two members of an object, one after the other
+    r"\"[ \t]{0,8}+,\s{0,40}+\"[\w.-]{1,24}\": ?\"|"
+    # 'abc' + 'def', 'abc' 'def', "abc" . "def", ["abc", "def"], also over a break of the line
+    r"(?P<quote>[\"'`])[ \t]{0,40}+(?:\\?\r?\n[ \t]{0,80}+)?(?:[+,&~|]|\.{1,2}|<>|\|\|)?[ \t]{0,40}+"
+    r"(?:\\?\r?\n[ \t]{0,80}+)?[rbfuLR$@]{0,2}(?P=quote)"
+    # {"text": "abc"} and {"text": "def"}, each on its line
+    rf"|\"(?=[,}}\]])[^\"\n]{{0,60}}+(?:{_MEMBER}[^\"\n]{{0,20}}+){{0,4}}+"
+    rf"\n[ \t\r\n]{{0,8}}+(?:event: ?[^\n]{{0,60}}+\n)?"
+    rf"(?:data: ?)?\{{[^\n]{{0,300}}?\"(?:{_TEXTS})\": ?\""
+    # │ abc │ and │ def │
+    r"|[ \t]{0,200}+[\u2502\u2503\u2551|][ \t]{0,8}+\r?\n[ \t]{0,8}+[\u2502\u2503\u2551|][ \t]{0,8}+"
+    # the colors of a terminal
+    r"|(?:\r?\n)?\x1b\[[0-9;]{0,16}+[mK](?:\r?\n)?"
+)
 
 
 class _Base64Run(Struct, frozen=True):
@@ -89,7 +111,7 @@ def texts(text: str, deep: int = _DEEPEST) -> Iterator[str]:
     readings = encodings.readings(text)
     for reading in readings:
         yield reading.text
-        if (one_piece := joints.join_pieces(reading)) is not reading:
+        if (one_piece := join_pieces(reading)) is not reading:
             yield one_piece.text
     for reading in readings[1:] or readings if deep else ():
         for each in (reading, *encodings.join_base64_lines(reading)):
@@ -338,3 +360,21 @@ def _without_break(line: str) -> str:
     if line.endswith("n") and line[-2:-1] == "\\":
         return line[:-1].rstrip("\\").removesuffix("\\r").rstrip("\\")
     return line
+
+
+# Pieces
+
+
+def join_pieces(reading: UnescapedText) -> UnescapedText:
+    """Join pieces that may belong together, or return the same object if there are none."""
+    return reading.then(_JOINT, remove)
+
+
+def piece_spans(reading: UnescapedText, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yield the spans in the source of the pieces of a joined text."""
+    view = reading.views[-1]
+    before = UnescapedText(view.source, reading.views[:-1])
+    while start < end:
+        stop = min(end, view.piece(start)[1])
+        yield before.span(*view.span(start, stop))
+        start = stop

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 from chatsquash.core.errors import UsageError
-from chatsquash.redaction import encodings, joints, patterns
+from chatsquash.redaction import encodings, forms, patterns
 from chatsquash.redaction.encodings import BREAKS, UnescapedText
 from chatsquash.redaction.forms import merge_overlapping, search_everywhere, texts
 from chatsquash.redaction.hits import Finder, Hit
@@ -285,13 +285,13 @@ class _ValueFinder:
 
     def _in_pieces(self, reading: UnescapedText) -> Iterator[Hit]:
         """Yield the pieces of values that are concatenated in code."""
-        one_piece = joints.join_pieces(reading)
+        one_piece = forms.join_pieces(reading)
         if one_piece is reading:
             return
         text = printable_text(one_piece.text)
         for start, end in self._plain.places(text):
             original, kind, rule = self._details[text[start:end]]
-            spans = [*joints.piece_spans(one_piece, start, end)]
+            spans = [*forms.piece_spans(one_piece, start, end)]
             if len(spans) > 1 and kind not in _NUMBERS and end - start >= _SURE:
                 yield from (Hit(first, last, kind, rule, original) for first, last in spans)
 

@@ -11,7 +11,7 @@ from functools import cache, partial
 from itertools import chain
 
 from chatsquash.core.lazy import lazy_compile
-from chatsquash.redaction import commands, contexts, encodings, forms
+from chatsquash.redaction import contexts, encodings, forms
 from chatsquash.redaction.hits import Hit
 from chatsquash.redaction.rules import Rule, builtin
 from chatsquash.redaction.shapes import Bytes, Shapes, Words, kind_of
@@ -39,7 +39,7 @@ class Secrets:
 
     def __init__(self, rules: Sequence[Rule] | None = None) -> None:
         rules = builtin() if rules is None else rules
-        self._commands = commands.Commands(rule for rule in rules if rule.commands)
+        self._commands = contexts.Commands(rule for rule in rules if rule.commands)
         built_in = [rule for rule in rules if not rule.is_own and not rule.commands]
         self._shapes = Shapes([rule for rule in built_in if rule.value == "shape"])
         by_word: dict[str, list[Rule]] = {}

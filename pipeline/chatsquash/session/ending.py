@@ -9,9 +9,9 @@ import re
 from collections.abc import Iterable
 from typing import Literal
 
-from chatsquash.checks.exchanges import decoded_arguments, exchanges
 from chatsquash.checks.failures import MARKING
 from chatsquash.checks.registry import View
+from chatsquash.checks.results import decoded_arguments, exchanges
 from chatsquash.core import chat, jsonio
 from chatsquash.core.lazy import lazy_compile
 from chatsquash.core.model import Json, Message, Origin, Response

@@ -6,9 +6,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 
-from chatsquash.checks.exchanges import State, bad_results, exchanges
 from chatsquash.checks.registry import View
-from chatsquash.checks.results import outcomes
+from chatsquash.checks.results import State, bad_results, exchanges, outcomes
 from chatsquash.core import chat
 from chatsquash.core.accounting import SharedUse, ToolUse, Usage
 from chatsquash.core.memo import Last

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 from xxhash import xxh3_128_digest
 
-from chatsquash.checks.exchanges import State, ToolCall, exchanges
 from chatsquash.checks.registry import View
+from chatsquash.checks.results import State, ToolCall, exchanges
 from chatsquash.checks.steps.client_texts import is_client_request, is_interruption, is_note, request_text
 from chatsquash.core import chat, jsonio
 from chatsquash.core.model import Json, Message

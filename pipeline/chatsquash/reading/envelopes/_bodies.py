@@ -9,7 +9,7 @@ from typing import Any
 from chatsquash.core.model import Json
 from chatsquash.formats import is_response, langchain
 from chatsquash.formats.definitions import is_definition
-from chatsquash.formats.providers.openai_chat.response import response_body
+from chatsquash.formats.providers.openai_chat import response_body
 from chatsquash.formats.values import Object, as_list, at, objects, string
 
 _TURNS = ("messages", "contents", "input")

@@ -9,7 +9,7 @@ from chatsquash.core import jsonio
 from chatsquash.core.model import Json
 from chatsquash.formats import parts
 from chatsquash.formats.definitions import function_tool
-from chatsquash.formats.providers.openai_chat.response import response_body
+from chatsquash.formats.providers.openai_chat import response_body
 from chatsquash.formats.values import as_list, at
 from chatsquash.reading.envelopes import _bodies
 from chatsquash.reading.members import Members, first_present, object_members, present

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from chatsquash.core import jsonio
 from chatsquash.core.lazy import LazyModule
 from chatsquash.core.model import Json
-from chatsquash.formats.providers.openai_chat.response import response_body
+from chatsquash.formats.providers.openai_chat import response_body
 
 if TYPE_CHECKING:
     from chatsquash.sources import arrays

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from chatsquash.core import jsonio
 from chatsquash.core.model import Json
-from chatsquash.formats.providers.openai_chat.response import response_body
+from chatsquash.formats.providers.openai_chat import response_body
 from chatsquash.sources.arrays import Readable, elements
 
 NAME = "chatreplay"

@@ -13,7 +13,7 @@ from chatsquash.formats.base import TurnError
 from chatsquash.formats.calls import parse_json
 from chatsquash.formats.definitions import function_tool
 from chatsquash.formats.providers.openai_chat import rewriting
-from chatsquash.formats.providers.openai_chat.foreign import TYPES
+from chatsquash.formats.providers.openai_chat.members import TYPES
 from chatsquash.formats.values import Object, as_list, members, objects, string, without
 
 PROMPT, COMPLETION, FUNCTION = "gen_ai.prompt.", "gen_ai.completion.", "llm.request.functions."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from chatsquash.formats.base import Mark, Marks
-from chatsquash.formats.providers.openai_chat.foreign import TYPES
+from chatsquash.formats.providers.openai_chat.members import TYPES
 from chatsquash.formats.values import Object, objects
 
 _BLOCKS = frozenset(

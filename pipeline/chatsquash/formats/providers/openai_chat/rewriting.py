@@ -9,8 +9,7 @@ from chatsquash.core import jsonio, reasoning
 from chatsquash.core.model import Json, Message
 from chatsquash.formats import calls, parts, view
 from chatsquash.formats.providers.anthropic.blocks import blocks_of
-from chatsquash.formats.providers.openai_chat.foreign import CALLS, RESULTS, is_foreign
-from chatsquash.formats.providers.openai_chat.members import identifier, is_empty
+from chatsquash.formats.providers.openai_chat.members import CALLS, RESULTS, identifier, is_empty, is_foreign
 from chatsquash.formats.values import Object, as_list, at, compact, objects, string, without
 
 _IDS = ("tool_use_id", "toolCallId", "tool_call_id", "call_id", "id")
