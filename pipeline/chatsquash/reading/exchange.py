@@ -13,18 +13,24 @@ from collections.abc import Mapping
 from functools import cache, lru_cache
 from operator import itemgetter
 from types import SimpleNamespace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 from msgspec import Raw, Struct
 from msgspec.structs import asdict
 
 from chatsquash.core import jsonio
+from chatsquash.core.lazy import LazyModule
 from chatsquash.core.model import Message, Response
 from chatsquash.formats import PLAIN, get_format
 from chatsquash.formats.base import Format
-from chatsquash.reading import envelopes, replies, scan
+from chatsquash.reading import envelopes, replies
 from chatsquash.reading.members import BYTE_ORDER_MARK, NOTHING, NUL, PARSE_ERRORS, kind
+
+if TYPE_CHECKING:
+    from chatsquash.reading import scan
+else:
+    scan = LazyModule("chatsquash.reading.scan")
 
 _ID_STARTS = tuple(bytes([digit]) for digit in b'"-0123456789')
 

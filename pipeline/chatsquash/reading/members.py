@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Raw
 
 from chatsquash.core import jsonio
+from chatsquash.core.lazy import LazyModule
 from chatsquash.core.model import Json
-from chatsquash.reading import scan
+
+if TYPE_CHECKING:
+    from chatsquash.reading import scan
+else:
+    scan = LazyModule("chatsquash.reading.scan")
 
 Members = dict[str, bytes]
 """The raw members of an object that are not null."""

@@ -32,5 +32,9 @@ def value_of(hit: Hit) -> Value:
     return Value(hit.kind, hit.rule, hit.value)
 
 
+class UnsearchedError(Exception):
+    """The error for a text that cannot be searched."""
+
+
 Finder = Callable[[str], list[Hit]]
 """A function that returns the values in a text, sorted and not nested, in time linear in the text."""

@@ -15,10 +15,9 @@ from chatsquash.core.options import Options
 from chatsquash.redaction import requests
 from chatsquash.redaction.addresses import FILE_ENDINGS
 from chatsquash.redaction.forms import merge_overlapping
-from chatsquash.redaction.hits import Finder, Hit, Value
+from chatsquash.redaction.hits import Finder, Hit, UnsearchedError, Value
 from chatsquash.redaction.placeholders import Placeholders, contains_secret
 from chatsquash.redaction.pseudonyms import Anonymizer, anonymizer
-from chatsquash.redaction.redactor import UnsearchedError
 
 _PATH_PURPOSE = "path:"
 _PRIVATE_OPTIONS = ("redact_names", "redact_known", "allow", "deny", "write_known", "tool_report_path")

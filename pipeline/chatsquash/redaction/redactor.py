@@ -13,7 +13,7 @@ from chatsquash.core import jsonio
 from chatsquash.core.lazy import lazy_compile
 from chatsquash.core.model import Json
 from chatsquash.redaction.forms import merge_overlapping
-from chatsquash.redaction.hits import Finder, Hit, Value, value_of
+from chatsquash.redaction.hits import Finder, Hit, UnsearchedError, Value, value_of
 from chatsquash.redaction.placeholders import Placeholders, blank_placeholders
 from chatsquash.redaction.texts import Texts, insert, text_at
 
@@ -29,10 +29,6 @@ _LIST_RULES = ("deny", "known")
 """The rules for listed values."""
 _SHORTEST, _PLAIN_SHORTEST = 6, 12
 """The minimum lengths of a value to replace throughout its session, in general and if its letters have one case."""
-
-
-class UnsearchedError(Exception):
-    """The error for a text that cannot be searched."""
 
 
 class Redactor:

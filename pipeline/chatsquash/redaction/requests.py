@@ -14,10 +14,10 @@ from chatsquash.redaction import userinfo
 from chatsquash.redaction.addresses import addresses, may_have_address
 from chatsquash.redaction.hits import Finder
 from chatsquash.redaction.placeholders import Placeholders
-from chatsquash.redaction.redactor import Redactor
 
 if TYPE_CHECKING:
     from chatsquash.redaction.gate import Gate
+    from chatsquash.redaction.redactor import Redactor
     from chatsquash.redaction.secrets import Secrets
 
 _NAMES = "names:"
@@ -95,6 +95,7 @@ def redactor(options: Options, key: bytes | None = None) -> Redactor | None:
     if not options.replaces:
         return None
     from chatsquash.redaction import lists
+    from chatsquash.redaction.redactor import Redactor
 
     value_lists = lists.Lists(allow=options.allow, deny=options.deny, known=options.redact_known)
     placeholders = None if key is None else Placeholders(key)
@@ -111,6 +112,8 @@ def _addresses(text: str) -> list[tuple[int, int]]:
 
 def secret_finder(options: Options) -> Redactor:
     """Create a redactor that only reports secrets."""
+    from chatsquash.redaction.redactor import Redactor
+
     secrets = _secrets(options)
     if options.allow is None:
         return Redactor([secrets.find], known=_values)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable
+from functools import cached_property
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -23,10 +24,9 @@ from chatsquash.core.outcome import Facts, Outcome, PreferencePair, Record
 from chatsquash.records.line import digest
 from chatsquash.redaction import requests
 from chatsquash.redaction.addresses import may_contain_address, may_have_address
-from chatsquash.redaction.hits import Value, value_of
+from chatsquash.redaction.hits import UnsearchedError, Value, value_of
 from chatsquash.redaction.placeholders import is_secret, redaction
 from chatsquash.redaction.privacy import Pieces, Privacy, anonymize_path, kinds, remove_beginnings
-from chatsquash.redaction.redactor import Redactor, UnsearchedError
 from chatsquash.redaction.shapes import may_concern_text_before
 from chatsquash.redaction.texts import Texts
 from chatsquash.session import private_texts
@@ -37,6 +37,7 @@ from chatsquash.session.record_maker import prefix_of_line
 from chatsquash.session.session import finding
 
 if TYPE_CHECKING:
+    from chatsquash.redaction.redactor import Redactor
     from chatsquash.session import secret_lines
     from chatsquash.session.lengths import Lengths
 else:
@@ -66,9 +67,8 @@ class OutcomePrivacy:
         self._privacy = Privacy(options)
         self._placeholders = self._privacy.placeholders if options.anonymize_key else None
         self._anonymizer, self._redactor = self._privacy.anonymizer, self._privacy.redactor
-        reports_secrets = options.integrity_analysis and "secrets" not in options.redacts
-        self._secret_detector = requests.secret_finder(options) if reports_secrets else None
-        self._gate = requests.secret_gate(options) if reports_secrets else None
+        self._reports_secrets = options.integrity_analysis and "secrets" not in options.redacts
+        self._gate = requests.secret_gate(options) if self._reports_secrets else None
         self._replacement_gate = requests.replacement_gate(options)
 
     def outcome(self, outcome: Outcome, log: Log, file: BinaryIO) -> Outcome:
@@ -87,9 +87,8 @@ class OutcomePrivacy:
                     clean_outcome,
                     private_texts.with_log_names(log, clean_outcome.privacy.log_names),
                     file,
-                    self._secret_detector,
                 )
-                if self._secret_detector
+                if self._reports_secrets
                 else clean_outcome
             )
         except UnsearchedError as problem:
@@ -125,7 +124,11 @@ class OutcomePrivacy:
 
     # Reporting
 
-    def _report_secrets(self, outcome: Outcome, log: Log, file: BinaryIO, detector: Redactor) -> Outcome:
+    @cached_property
+    def _detector(self) -> Redactor:
+        return requests.secret_finder(self._options)  # most runs have no record that the gate does not exclude
+
+    def _report_secrets(self, outcome: Outcome, log: Log, file: BinaryIO) -> Outcome:
         records, unsearched = list(outcome.records), outcome.privacy.unsearched_texts
         facts: list[tuple[Violation, str, int | None]] = []
         for at, record in enumerate(outcome.records):
@@ -134,8 +137,8 @@ class OutcomePrivacy:
                 unsearched += 0 if self._redactor else skipped
                 continue
             pieces = Pieces(parsed(record.line))
-            counts = detector.count(pieces.values)
-            unsearched += 0 if self._redactor else detector.passed_over
+            counts = self._detector.count(pieces.values)
+            unsearched += 0 if self._redactor else self._detector.passed_over
             if counts:
                 records[at] = self._with_counts(record, counts, are_replaced=False)
                 line = _line(outcome, record)

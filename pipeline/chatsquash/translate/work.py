@@ -18,10 +18,9 @@ from chatsquash.core.options import Options
 from chatsquash.core.text import printable_json
 from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.redaction.addresses import addresses, may_contain_address, may_have_address
-from chatsquash.redaction.hits import Value
+from chatsquash.redaction.hits import UnsearchedError, Value
 from chatsquash.redaction.placeholders import words
 from chatsquash.redaction.privacy import Privacy
-from chatsquash.redaction.redactor import UnsearchedError
 from chatsquash.translate import conversations, logs, losses
 from chatsquash.translate.reading import Reader, Source
 from chatsquash.translate.sendable import ForeignReasoning, NothingToSendError

@@ -15,10 +15,10 @@ from chatsquash.core.overview import Headline, Overview, Row, count_parts
 from chatsquash.core.text import frequent_kinds, pluralize
 from chatsquash.dataset.reports.redactions import Table
 from chatsquash.records.datasets import has_only_tokens
-from chatsquash.redaction.hits import Value, value_of
+from chatsquash.redaction.hits import UnsearchedError, Value, value_of
 from chatsquash.redaction.placeholders import Placeholders, is_secret, redaction, words
 from chatsquash.redaction.privacy import Pieces, Privacy, kinds
-from chatsquash.redaction.redactor import Redactor, UnsearchedError
+from chatsquash.redaction.redactor import Redactor
 from chatsquash.results.redact.places import Hide
 
 _UNSET = (None, 0, 1)
