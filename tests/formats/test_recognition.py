@@ -174,11 +174,12 @@ def test_the_response_decides_against_the_request():
 
 def test_among_requests_the_order_of_the_evidence_decides():
     both = chat({"role": "model", "parts": [{"text": "x"}]}, {"role": "tool", "content": "x"})
-    assert recognise(both, None, None)[::2] == ("gemini", 7)
+    found = recognise(both, None, None)
+    assert (found.name, found.rank) == ("gemini", 7)
 
 
 def test_plain_chat_says_so():
-    assert recognise(chat(USER), None, None) == ("openai_chat", PLAIN, PLAIN_RANK)
+    assert recognise(chat(USER), None, None) == Recognised("openai_chat", PLAIN, PLAIN_RANK)
     assert recognise(chat(USER), {"error": {}}, None).name == "openai_chat"
 
 

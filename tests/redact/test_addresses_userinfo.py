@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 
 from chatsquash.redaction import userinfo
 from chatsquash.redaction.addresses import addresses, may_contain_address
-from chatsquash.redaction.hits import Hit
-from chatsquash.redaction.placeholders import Placeholders
 from chatsquash.redaction.pseudonyms import Anonymizer
 from chatsquash.redaction.secrets import kind_of
+from chatsquash.redaction.values import Hit, Placeholders
 from tests.conftest import cases
 from tests.redact.test_pseudonyms import KEY, anonymize, oracle
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Iterator
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from msgspec import Struct
 
@@ -67,7 +67,7 @@ class ToolCall(Struct, gc=False):
         return state
 
 
-class Exchanges(NamedTuple):
+class Exchanges(Struct, frozen=True):
     """The calls of a record and their results."""
 
     calls: list[ToolCall]
@@ -185,11 +185,11 @@ class _Problem(Struct, frozen=True):
 
 def _problems(view: View) -> list[_Problem]:
     """Return failed and empty results in the order of messages, followed by calls without a result."""
-    calls, strays, outside = view.once(exchanges)
+    pairs = view.once(exchanges)
     answers: list[tuple[ToolResult, ToolCall | None]] = []
-    for call in calls:
+    for call in pairs.calls:
         answers += [(result, call) for result in call.results if not result.good]
-    answers += [(result, None) for result in (*strays, *outside) if not result.good]
+    answers += [(result, None) for result in (*pairs.strays, *pairs.outside) if not result.good]
     bad = [
         _Problem(kind, text, result.at, call is not None and _is_retried(view, call))
         for result, call in sorted(answers, key=lambda answer: answer[0].at)
@@ -269,8 +269,8 @@ def tool_result_without_call(view: View) -> Iterator[Fact]:
 @check("error", looks=("unmatched results",))
 def tool_result_without_id(view: View) -> Iterator[Fact]:
     """Reported when a tool result has no `tool_call_id`."""
-    _, strays, outside = view.once(exchanges)
-    for result in (*strays, *outside):
+    pairs = view.once(exchanges)
+    for result in (*pairs.strays, *pairs.outside):
         if result.key is None:
             yield Fact("the result has no tool_call_id: log the id of the call that it answers", result.at)
 

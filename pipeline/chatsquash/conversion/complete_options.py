@@ -8,7 +8,7 @@ from typing import Any
 from chatsquash.checks import dataset
 from chatsquash.core.options import Options
 from chatsquash.dataset.option_rules import refuse_wrong
-from chatsquash.reading.call_ids import are_call_ids
+from chatsquash.reading.sessions import are_call_ids
 from chatsquash.redaction.pseudonyms import load_key
 from chatsquash.redaction.requests import content, with_kinds
 from chatsquash.session.session import finding

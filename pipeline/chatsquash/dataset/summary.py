@@ -16,7 +16,7 @@ from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome, Record
 from chatsquash.core.text import printable
 from chatsquash.dataset.omissions import ReplyTotals, add_counts, list_omissions, option_for_more
-from chatsquash.redaction.placeholders import is_secret, words
+from chatsquash.redaction.values import is_secret, words
 
 if TYPE_CHECKING:
     from chatsquash.core.overview import Overview

@@ -16,7 +16,8 @@ from collections import Counter
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from chatsquash.core.model import Json
 from chatsquash.core.registry import Item, Room, assigned_value
@@ -36,7 +37,7 @@ _DECISIVE = 4
 _SHOWN_KEYS, _SHOWN_LENGTH = 8, 40
 
 
-class Recognised(NamedTuple):
+class Recognised(Struct, frozen=True):
     """The format of one exchange."""
 
     name: str | None
@@ -47,7 +48,7 @@ class Recognised(NamedTuple):
     """The rank of the evidence; ``NO_RANK`` without evidence."""
 
 
-class RecognisedFile(NamedTuple):
+class RecognisedFile(Struct, frozen=True):
     """The format of a file."""
 
     name: str | None

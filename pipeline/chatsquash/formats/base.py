@@ -83,12 +83,12 @@ class Marks(Struct, frozen=True):
     """Marks in a chunk or event of a streamed response."""
 
 
-class Tools(NamedTuple):
+class Tools(Struct, frozen=True):
     """The tools of a request."""
 
     functions: list[Tool]
     """The tools as OpenAI function tools, ``{"type": "function", "function": {...}}``."""
-    hosted: list[Tool] = []  # noqa: RUF012 - never changed
+    hosted: list[Tool] = []
     """Tools that the provider runs itself, as logged; they are not part of records."""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import cache
-from typing import TYPE_CHECKING, Any, BinaryIO, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
 import msgspec
 from msgspec import Raw, Struct, structs
@@ -71,7 +71,7 @@ class Shape(Struct, frozen=True):
         return cls(name, name, envelope, forced)
 
 
-class _Evidence(NamedTuple):
+class _Evidence(Struct, frozen=True):
     """The evidence in one line."""
 
     shape: Shape
@@ -98,8 +98,6 @@ def _answer_decoder(choice: type[Struct], base: type[Struct] = Struct) -> msgspe
 
 _answer = _answer_decoder(replies.Choice, replies.Chat)
 """Decodes the most frequent kind of these responses."""
-_raw_answer = _answer_decoder(_RawChoice)
-"""Decodes all of these responses."""
 _line = msgspec.json.Decoder(dict[str, Raw])
 _SYSTEM = frozenset(SYSTEM)
 
@@ -129,12 +127,18 @@ def chat_exchange(line: bytes | bytearray) -> Exchange | None:
         return None
 
 
+@cache
+def _raw_answer() -> msgspec.json.Decoder[Any]:
+    """Return the decoder of all of these responses."""
+    return _answer_decoder(_RawChoice)
+
+
 def _decode_answer(raw: Raw) -> Any:
     """Return a response that only chat has; raise ``PARSE_ERRORS`` for any other response."""
     try:
         return _answer.decode(raw)
     except PARSE_ERRORS:
-        return _raw_answer.decode(raw)
+        return _raw_answer().decode(raw)
 
 
 def shape_of(line: bytes) -> Shape | None:
@@ -142,7 +146,7 @@ def shape_of(line: bytes) -> Shape | None:
     evidence = _evidence(line)
     if evidence is None:
         return None
-    shape, exchange = evidence
+    shape, exchange = evidence.shape, evidence.exchange
     is_certain = exchange.rank <= _CERTAIN_RANK or shape.is_mixed or shape.request != shape.response
     return shape if exchange.name and is_certain else None
 

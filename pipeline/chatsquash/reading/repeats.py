@@ -1,4 +1,4 @@
-"""What a line repeats from the previous line: runs of messages, tools and system prompts.
+"""Repetitions of the previous line: runs of messages, tools and system prompts.
 
 Runs of messages are guesses that parsing confirms or disproves; see ``deltas``. Tools and system prompts, which some
 responses repeat as well, are replaced by markers so that they need not be split or parsed again. The positions of the

@@ -1,11 +1,15 @@
-"""Split a file with several sessions into the lines of each one, in a pass that only records places."""
+"""Split a file with several sessions into the lines of each one, in a pass that only records places.
+
+Ids in logs may identify calls rather than sessions, as LiteLLM's do if clients send no session ids.
+"""
 
 from __future__ import annotations
 
 import os
 from array import array
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from typing import TYPE_CHECKING, BinaryIO, TypeVar
 
 from msgspec.structs import replace
@@ -17,6 +21,7 @@ from chatsquash.core.options import Options
 from chatsquash.core.urls import is_remote
 from chatsquash.formats.base import TurnError
 from chatsquash.reading import envelopes
+from chatsquash.reading.evidence import first_lines
 from chatsquash.reading.identify import document_in, identify, units_of
 from chatsquash.reading.members import members
 from chatsquash.sources.compression import ExpandedFile
@@ -28,16 +33,48 @@ from chatsquash.storage.folder import Folder
 
 if TYPE_CHECKING:
     from chatsquash.reading import split_files
+    from chatsquash.reading.envelopes import litellm
 else:
+    litellm = LazyModule("chatsquash.reading.envelopes.litellm")
     split_files = LazyModule("chatsquash.reading.split_files")
 
 T = TypeVar("T")
 SPAN = 4
 """The number of values per line in ``Log.spans``: number, offset, length, and length of the line feed."""
-
-
+_LOGS = 8
+"""The number of logs to examine; a single log with real session ids is decisive."""
+_GLANCE, _EXAMINED = 1 << 12, 1 << 22
+"""The numbers of bytes to examine: of any log, and of one written by LiteLLM."""
+_ROWS = 16
 Parts = Callable[[Log, BinaryIO, Options], "list[Log]"]
 """Returns the sessions in an open log."""
+
+
+def are_call_ids(logs: Sequence[Log], options: Options) -> bool:
+    """Return whether the first rows of the logs have distinct trace ids and no session ids."""
+    seen: list[bytes] = []
+    for log in islice(logs, _LOGS):
+        traces = _traces(log, options)
+        if not traces:
+            return False
+        seen += traces
+    return 1 < len(seen) == len(set(seen))
+
+
+def _traces(log: Log, options: Options) -> list[bytes]:
+    """Return the trace ids of a log's first rows, or an empty list if any row has a session id or no trace id."""
+    try:
+        with open_file(log.path, options) as file:
+            start = file.read(_GLANCE)
+            file.seek(0)
+            if b'"call_type"' not in start:
+                return []
+            lines = first_lines(file, _EXAMINED, options.max_memory)[:_ROWS]
+    except (OSError, MemoryError):
+        return []
+    traces = [litellm.trace(members(line) or {}) for line in lines]
+    trace_ids = [trace for trace in traces if trace]
+    return trace_ids if len(trace_ids) == len(traces) else []
 
 
 def split(

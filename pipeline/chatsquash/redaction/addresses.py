@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from chatsquash.core.lazy import lazy_compile
 from chatsquash.redaction import encodings, userinfo
-from chatsquash.redaction.hits import Hit
+from chatsquash.redaction.values import Hit
 
 _LOCAL_MAX, _DOMAIN_MAX = 64, 255  # RFC 5321, 4.5.3.1
 _ESCAPE_MAX = 5  # u003c

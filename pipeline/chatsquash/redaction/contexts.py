@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from chatsquash.core.lazy import lazy_compile
 from chatsquash.redaction import lookalikes, rules
-from chatsquash.redaction.hits import Hit
 from chatsquash.redaction.rules import Check, Rule, words
 from chatsquash.redaction.shapes import BEFORE_RUN, Bytes, kind_of, value_of
+from chatsquash.redaction.values import Hit
 
 _NAME = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
 _LONGEST_NAME = 64

@@ -15,7 +15,7 @@ from msgspec import Struct
 from chatsquash.core.lazy import lazy_compile
 from chatsquash.redaction import encodings
 from chatsquash.redaction.encodings import Rendering, Substitution, UnescapedText, remove
-from chatsquash.redaction.hits import Hit
+from chatsquash.redaction.values import Hit
 
 _DEEPEST = 3
 """The maximum depth of nested base64."""

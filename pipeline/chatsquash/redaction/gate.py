@@ -12,7 +12,6 @@ The gate never decides that there is a secret: the record is then searched compl
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from json import JSONDecoder
-from typing import NamedTuple
 
 from msgspec import Struct
 from xxhash import xxh3_128_digest
@@ -71,7 +70,7 @@ class _Pattern(Struct, frozen=True):
     """The number of bytes before a name in which another rule may begin; 0 if only the rule for names applies."""
 
 
-class _Candidate(NamedTuple):
+class _Candidate(Struct, frozen=True, order=True):
     """A place in the JSON that only the rules can decide."""
 
     start: int

@@ -8,7 +8,7 @@ from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 
 from chatsquash.redaction.encodings import UnescapedText
 from chatsquash.redaction.forms import search_unescaped
-from chatsquash.redaction.hits import Hit
+from chatsquash.redaction.values import Hit
 
 RESOLVERS = frozenset(
     (

@@ -14,9 +14,8 @@ from chatsquash.core.errors import UsageError
 from chatsquash.redaction import encodings, forms, patterns
 from chatsquash.redaction.encodings import BREAKS, UnescapedText
 from chatsquash.redaction.forms import merge_overlapping, search_everywhere, texts
-from chatsquash.redaction.hits import Finder, Hit
 from chatsquash.redaction.patterns import BareText, Filler, Needles, printable_text
-from chatsquash.redaction.placeholders import SHORTEST
+from chatsquash.redaction.values import SHORTEST, Finder, Hit
 
 __all__ = ["Lists", "ValueList", "digest", "hash_list", "values"]
 

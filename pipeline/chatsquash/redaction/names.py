@@ -13,8 +13,8 @@ from chatsquash.core.errors import UsageError
 from chatsquash.redaction.addresses import FILE_ENDINGS
 from chatsquash.redaction.encodings import UnescapedText
 from chatsquash.redaction.forms import merge_overlapping, search_everywhere, search_unescaped
-from chatsquash.redaction.hits import Finder, Hit
 from chatsquash.redaction.patterns import BareText, Filler, Needles, printable_text
+from chatsquash.redaction.values import Finder, Hit
 
 _OPTION = "--redact names"
 _BETWEEN_WORDS = re.compile(r"[ \t_.+'\u2019-]{1,3}")

@@ -9,7 +9,7 @@ from itertools import islice
 
 from chatsquash.core.errors import UsageError
 from chatsquash.core.lazy import lazy_compile
-from chatsquash.redaction.hits import Finder, Hit
+from chatsquash.redaction.values import Finder, Hit
 
 _NAME = lazy_compile(r"[A-Za-z][A-Za-z0-9_-]{0,40}")
 # Patterns are applied to each text separately, so no match spans two.

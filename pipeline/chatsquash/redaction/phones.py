@@ -9,7 +9,7 @@ from typing import Any
 from chatsquash.core.errors import UsageError
 from chatsquash.redaction.encodings import UnescapedText
 from chatsquash.redaction.forms import search_unescaped
-from chatsquash.redaction.hits import Finder, Hit
+from chatsquash.redaction.values import Finder, Hit
 
 _BETWEEN = r"[ \t().\u00a0\u2000-\u200a\u202f\u2010-\u2015\u2212\u3000/-]"
 _DIGIT = "[0-9]"

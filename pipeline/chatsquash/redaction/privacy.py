@@ -6,7 +6,9 @@ import hmac
 from codecs import getincrementaldecoder
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
+
+from msgspec import Struct
 
 from chatsquash.core import jsonio
 from chatsquash.core.errors import UsageError
@@ -15,9 +17,8 @@ from chatsquash.core.options import Options
 from chatsquash.redaction import requests
 from chatsquash.redaction.addresses import FILE_ENDINGS
 from chatsquash.redaction.forms import merge_overlapping
-from chatsquash.redaction.hits import Finder, Hit, UnsearchedError, Value
-from chatsquash.redaction.placeholders import Placeholders, contains_secret
 from chatsquash.redaction.pseudonyms import Anonymizer, anonymizer
+from chatsquash.redaction.values import Finder, Hit, Placeholders, UnsearchedError, Value, contains_secret
 
 _PATH_PURPOSE = "path:"
 _PRIVATE_OPTIONS = ("redact_names", "redact_known", "allow", "deny", "write_known", "tool_report_path")
@@ -47,7 +48,7 @@ def path_digest(key: bytes, path: str) -> str:
     return hmac.digest(key, f"{_PATH_PURPOSE}{path}".encode("utf-8", "surrogatepass"), "sha256").hex()[:32]
 
 
-class Anonymized(NamedTuple):
+class Anonymized(Struct, frozen=True):
     """A value with pseudonyms for e-mail addresses."""
 
     value: Any

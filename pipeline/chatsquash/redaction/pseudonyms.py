@@ -24,8 +24,7 @@ from chatsquash.redaction.addresses import (
     may_contain_address,
     may_have_address,
 )
-from chatsquash.redaction.hits import Hit
-from chatsquash.redaction.placeholders import Placeholders, redaction
+from chatsquash.redaction.values import Hit, Placeholders, redaction
 
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _NAME_LENGTH, _LABEL_LENGTH = 16, 8

@@ -13,9 +13,16 @@ from chatsquash.core import jsonio
 from chatsquash.core.lazy import lazy_compile
 from chatsquash.core.model import Json
 from chatsquash.redaction.forms import merge_overlapping
-from chatsquash.redaction.hits import Finder, Hit, UnsearchedError, Value, value_of
-from chatsquash.redaction.placeholders import Placeholders, blank_placeholders
 from chatsquash.redaction.texts import Texts, insert, text_at
+from chatsquash.redaction.values import (
+    Finder,
+    Hit,
+    Placeholders,
+    UnsearchedError,
+    Value,
+    blank_placeholders,
+    value_of,
+)
 
 _MOST_CLEAN = 20_000
 """The number of clean values that are remembered."""

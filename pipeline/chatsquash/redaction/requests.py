@@ -12,8 +12,7 @@ from chatsquash.core.options import Options
 from chatsquash.core.text import pluralize
 from chatsquash.redaction import userinfo
 from chatsquash.redaction.addresses import addresses, may_have_address
-from chatsquash.redaction.hits import Finder
-from chatsquash.redaction.placeholders import Placeholders
+from chatsquash.redaction.values import Finder, Placeholders
 
 if TYPE_CHECKING:
     from chatsquash.redaction.gate import Gate

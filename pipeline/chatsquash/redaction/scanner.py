@@ -10,9 +10,9 @@ from typing import Any
 
 from chatsquash.core.errors import UsageError
 from chatsquash.redaction.forms import merge_overlapping
-from chatsquash.redaction.hits import Finder, Hit
 from chatsquash.redaction.lookalikes import is_lookalike
 from chatsquash.redaction.secrets import kind_of
+from chatsquash.redaction.values import Finder, Hit
 
 _folder: str | None = None
 """The folder for compiled rules, if they are cached."""

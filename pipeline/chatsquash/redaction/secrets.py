@@ -12,9 +12,9 @@ from itertools import chain
 
 from chatsquash.core.lazy import lazy_compile
 from chatsquash.redaction import contexts, encodings, forms
-from chatsquash.redaction.hits import Hit
 from chatsquash.redaction.rules import Rule, builtin
 from chatsquash.redaction.shapes import Bytes, Shapes, Words, kind_of
+from chatsquash.redaction.values import Hit
 
 __all__ = ["Secrets", "kind_of"]
 _DEEPEST = 3

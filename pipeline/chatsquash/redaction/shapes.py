@@ -8,8 +8,8 @@ from functools import cache, cached_property, lru_cache, partial
 
 from chatsquash.core.lazy import lazy_compile
 from chatsquash.redaction import lookalikes
-from chatsquash.redaction.hits import Hit
 from chatsquash.redaction.rules import Rule, builtin
+from chatsquash.redaction.values import Hit
 
 _FIRST = 3
 """The length of the prefix by which rules with an initial literal are indexed."""

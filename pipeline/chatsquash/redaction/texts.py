@@ -12,7 +12,7 @@ from msgspec import Struct
 from chatsquash.core import jsonio
 from chatsquash.core.lazy import lazy_compile
 from chatsquash.core.model import Json
-from chatsquash.redaction.hits import Hit
+from chatsquash.redaction.values import Hit
 
 # Each text starts and ends with a line, and matches across it do not count.
 _BETWEEN = "\n\0\n"

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from chatsquash.core.lazy import lazy_compile
 from chatsquash.redaction import encodings
-from chatsquash.redaction.hits import Hit
+from chatsquash.redaction.values import Hit
 
 RULE = "url-userinfo"
 _FEW, _NEAR = 1000, 256

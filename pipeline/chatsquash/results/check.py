@@ -30,9 +30,9 @@ from chatsquash.records.line import NotARecordError, StoredRecord
 from chatsquash.records.reading import RowParser, native, parse, record
 from chatsquash.records.stored_tokens import is_token_row, read_tokens
 from chatsquash.redaction.addresses import addresses, may_have_address
-from chatsquash.redaction.hits import UnsearchedError, Value
 from chatsquash.redaction.privacy import remove_beginnings
 from chatsquash.redaction.redactor import Redactor
+from chatsquash.redaction.values import UnsearchedError, Value
 from chatsquash.results.frame import DAMAGE, table_lines
 from chatsquash.results.output import ResultFolder, is_result
 from chatsquash.results.redact import tables

@@ -23,10 +23,9 @@ from chatsquash.core.options import Options
 from chatsquash.core.times import moment
 from chatsquash.reading import envelopes
 from chatsquash.reading.bounds import Bounds
-from chatsquash.reading.call_ids import are_call_ids
 from chatsquash.reading.identify import forget, is_readable
 from chatsquash.reading.reader import Reader
-from chatsquash.reading.sessions import SPAN, expanded_copy
+from chatsquash.reading.sessions import SPAN, are_call_ids, expanded_copy
 from chatsquash.session.log_lines import DocumentError, LogConverter, LogLines
 from chatsquash.session.parts import UNKNOWN, count_out_of_order, fill_unknown, pack_time, parts
 from chatsquash.sources.find import discover

@@ -14,7 +14,7 @@ from chatsquash.core.options import Options
 from chatsquash.core.outcome import Contents, Outcome, Record
 from chatsquash.records import media, presets
 from chatsquash.records import reading as records
-from chatsquash.redaction.placeholders import is_secret
+from chatsquash.redaction.values import is_secret
 
 if TYPE_CHECKING:
     from chatsquash.session.lengths import Lengths

@@ -34,7 +34,6 @@ from msgspec.structs import replace
 from xxhash import xxh3_128_digest
 
 from chatsquash.checks import examine, reading
-from chatsquash.checks.contents import first_violation
 from chatsquash.checks.phrases import Phrases
 from chatsquash.checks.registry import View
 from chatsquash.core.accounting import Usage
@@ -55,7 +54,7 @@ from chatsquash.session.stages import compose as record
 from chatsquash.session.stages.checking import check_conversation, format_without_tools, validate
 from chatsquash.session.stages.compose import compose
 from chatsquash.session.stages.public import add_media, drop_unsupported, remove_private
-from chatsquash.session.stages.repeated_results import drop_repeated_results
+from chatsquash.session.stages.results import drop_repeated_results, mark_failed_results
 from chatsquash.session.stages.tools import analyse_definitions
 
 if TYPE_CHECKING:
@@ -255,7 +254,7 @@ def plan(options: Options, anonymizer: Anonymizer | None) -> Plan:
         ),
         checks=(checks,) if options.integrity_analysis else (),
         measure=measure,
-        refuse=first_violation if is_shaped else _refuse_nothing,
+        refuse=_refuse_violation if is_shaped else _refuse_nothing,
         record_stages=(*_chat_stages(options, joins), *_optional_stages(options, anonymizer)),
         encode=_encoder(options),
         is_shaped=is_shaped,
@@ -274,6 +273,13 @@ def _supply_stages(options: Options) -> Iterator[ConversationStage]:
 def _refuse_nothing(view: View) -> None:
     """Accept any conversation, as the default format does."""
     del view
+
+
+def _refuse_violation(view: View) -> Violation | None:
+    """Return why a preset excludes a conversation; see ``contents.first_violation``."""
+    from chatsquash.checks.contents import first_violation  # imported here because the default format excludes none
+
+    return first_violation(view)
 
 
 def _encoder(options: Options) -> Callable[[Conversation], RecordLine]:
@@ -301,8 +307,6 @@ def _chat_stages(options: Options, joins: MessageFilter | None) -> Iterator[Conv
     if options.preset != presets.DEFAULT:
         yield add_media
     if options.mark_failed_results:
-        from chatsquash.session.stages.failed_results import mark_failed_results
-
         yield mark_failed_results
     if joins:
         from chatsquash.session.stages.public import join_texts

@@ -24,11 +24,10 @@ from chatsquash.core.outcome import Facts, Outcome, PreferencePair, Record
 from chatsquash.records.line import digest
 from chatsquash.redaction import requests
 from chatsquash.redaction.addresses import may_contain_address, may_have_address
-from chatsquash.redaction.hits import UnsearchedError, Value, value_of
-from chatsquash.redaction.placeholders import is_secret, redaction
 from chatsquash.redaction.privacy import Pieces, Privacy, anonymize_path, kinds, remove_beginnings
 from chatsquash.redaction.shapes import may_concern_text_before
 from chatsquash.redaction.texts import Texts
+from chatsquash.redaction.values import UnsearchedError, Value, is_secret, redaction, value_of
 from chatsquash.session import private_texts
 from chatsquash.session.contents import parsed
 from chatsquash.session.log_findings import in_files
@@ -227,11 +226,13 @@ class OutcomePrivacy:
         pieces = pieces or Pieces(jsonio.loads(record.line))
         for at in {at for at, _ in counts}:
             pieces.values[at].pop("logprobs", None)  # logprobs spell out the replaced value token by token
-        value, addresses, passwords = self._privacy.anonymized(pieces.assemble())
+        anonymized = self._privacy.anonymized(pieces.assemble())
         result = self._with_counts(record, counts, are_replaced=True) if counts else record
-        if passwords:
-            result = self._with_counts(result, Counter((0, value_of(each)) for each in passwords), are_replaced=True)
-        return self._with_value(replace(result, addresses=record.addresses + addresses), value)
+        if anonymized.passwords:
+            passwords = Counter((0, value_of(each)) for each in anonymized.passwords)
+            result = self._with_counts(result, passwords, are_replaced=True)
+        addresses = record.addresses + anonymized.addresses
+        return self._with_value(replace(result, addresses=addresses), anonymized.value)
 
     def _with_value(self, record: Record, value: dict[str, Any]) -> Record:
         line = jsonio.dumps(value)

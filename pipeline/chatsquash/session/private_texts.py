@@ -17,8 +17,8 @@ from chatsquash.core.model import Finding, RejectedLine
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Contents, Ending, Facts, LogNames, Outcome, Record, Relative, SelectedEntry
 from chatsquash.core.text import printable
-from chatsquash.redaction.hits import Finder
 from chatsquash.redaction.privacy import Privacy
+from chatsquash.redaction.values import Finder
 from chatsquash.sources import unfold
 from chatsquash.sources.open import open_file, open_log
 

@@ -18,9 +18,8 @@ from chatsquash.core.options import Options
 from chatsquash.core.text import printable_json
 from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.redaction.addresses import addresses, may_contain_address, may_have_address
-from chatsquash.redaction.hits import UnsearchedError, Value
-from chatsquash.redaction.placeholders import words
 from chatsquash.redaction.privacy import Privacy
+from chatsquash.redaction.values import UnsearchedError, Value, words
 from chatsquash.translate import conversations, logs, losses
 from chatsquash.translate.reading import Reader, Source
 from chatsquash.translate.sendable import ForeignReasoning, NothingToSendError
@@ -264,9 +263,9 @@ class _Redaction:
                 self._values.add(value)
                 counts[words(value.kind)] += count if at == 0 else 0
             document, name = values[0], name and values[1][0]
-        document, _, passwords = self._privacy.anonymized(document)
-        counts.update(words(hit.kind) for hit in passwords)
-        return document, name and self._privacy.anonymized(name).value
+        anonymized = self._privacy.anonymized(document)
+        counts.update(words(hit.kind) for hit in anonymized.passwords)
+        return anonymized.value, name and self._privacy.anonymized(name).value
 
     def hide(self, done: PieceResult, *, is_whole: bool) -> PieceResult:
         """Redact the texts reported about a piece.

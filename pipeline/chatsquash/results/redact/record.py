@@ -15,10 +15,17 @@ from chatsquash.core.overview import Headline, Overview, Row, count_parts
 from chatsquash.core.text import frequent_kinds, pluralize
 from chatsquash.dataset.reports.redactions import Table
 from chatsquash.records.datasets import has_only_tokens
-from chatsquash.redaction.hits import UnsearchedError, Value, value_of
-from chatsquash.redaction.placeholders import Placeholders, is_secret, redaction, words
 from chatsquash.redaction.privacy import Pieces, Privacy, kinds
 from chatsquash.redaction.redactor import Redactor
+from chatsquash.redaction.values import (
+    Placeholders,
+    UnsearchedError,
+    Value,
+    is_secret,
+    redaction,
+    value_of,
+    words,
+)
 from chatsquash.results.redact.places import Hide
 
 _UNSET = (None, 0, 1)
@@ -57,13 +64,15 @@ def redact_record(privacy: Privacy, value: Json, known: Redactor | None = None) 
     hits = privacy.replace(pieces.values)
     if known:
         hits += known.replace(pieces.values)
-    redacted, addresses, passwords = privacy.anonymized(_join_pieces(value, pieces) if hits else value)
-    counts = Counter(map(value_of, passwords))
+    anonymized = privacy.anonymized(_join_pieces(value, pieces) if hits else value)
+    redacted, counts = anonymized.value, Counter(map(value_of, anonymized.passwords))
     for (_, each), count in hits.items():
         counts[each] += count
     masked = _pieces(redacted)
     unflagged = _unflag(masked, masked.masked_pieces()) if counts else []
-    return RedactedRecord(_join_pieces(redacted, masked) if counts else redacted, counts, addresses, unflagged)
+    return RedactedRecord(
+        _join_pieces(redacted, masked) if counts else redacted, counts, anonymized.addresses, unflagged
+    )
 
 
 def count_values(value: Json, redactor: Redactor) -> Counter[tuple[int, Value]]:

@@ -24,12 +24,11 @@ from chatsquash.records.datasets import PARQUET, complete_rows, flat, is_forest,
 from chatsquash.records.line import NotARecordError
 from chatsquash.records.reading import parse
 from chatsquash.redaction import lists
-from chatsquash.redaction.hits import Hit, UnsearchedError
 from chatsquash.redaction.lists import hash_list
-from chatsquash.redaction.placeholders import Placeholders
 from chatsquash.redaction.privacy import Privacy
 from chatsquash.redaction.redactor import Redactor
 from chatsquash.redaction.texts import Texts
+from chatsquash.redaction.values import Hit, Placeholders, UnsearchedError
 from chatsquash.results.redact import forests, tables
 from chatsquash.results.redact.places import FilePlacement, Places, places, refuse_existing, rename
 from chatsquash.results.redact.record import RedactedRecord, RedactionSummary, has_duplicate_members, redact_record

@@ -8,8 +8,8 @@ from functools import cache, lru_cache
 from itertools import islice
 
 from chatsquash.pages.html.markup import Html, tag, text, together
-from chatsquash.redaction.hits import UnsearchedError
 from chatsquash.redaction.redactor import Redactor
+from chatsquash.redaction.values import UnsearchedError
 from chatsquash.view.pages import code
 from chatsquash.view.pages.edits import edit_diff
 from chatsquash.view.pages.markdown import rendered

@@ -1,6 +1,8 @@
-"""Remove tool results that a client sent twice."""
+"""Tool results: remove those that a client sent twice, and mark failed ones in their text."""
 
 from __future__ import annotations
+
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -44,3 +46,35 @@ def drop_repeated_results(conversation: Conversation, *, loaded_only: bool) -> S
     if not dropped:
         return conversation, ()
     return replace(conversation, messages=messages), [shapes.shape_changed({"repeated results removed": dropped})]
+
+
+def mark_failed_results(conversation: Conversation) -> StageResult:
+    """Prefix results that the log marks as errors with ``calls.ERROR``; report how many were changed.
+
+    Chat messages have no field for it.
+    """
+    messages = [
+        _with_prefix(message) if message["role"] == "tool" and chat.is_marked_failed(message) else message
+        for message in conversation.messages
+    ]
+    changed = sum(new is not old for new, old in zip(messages, conversation.messages, strict=True))
+    findings = [shapes.shape_changed({"failed results marked in their text": changed})] if changed else []
+    return replace(conversation, messages=messages), findings
+
+
+def _with_prefix(message: Message) -> Message:
+    from chatsquash.formats.calls import ERROR  # imported here because few runs need it
+
+    content: Any = message.get("content")
+    if (chat.text(message) or "").startswith(ERROR) or not isinstance(content, str | list | None):
+        return message
+    return {**message, "content": _with_prefix_text(content, ERROR)}
+
+
+def _with_prefix_text(content: str | list[Json] | None, prefix: str) -> str | list[Json]:
+    if not isinstance(content, list):
+        return prefix + (content or "")
+    first = content[0] if content else None
+    if isinstance(first, dict) and isinstance(first.get("text"), str):
+        return [{**first, "text": prefix + first["text"]}, *content[1:]]
+    return [{"type": "text", "text": prefix}, *content]

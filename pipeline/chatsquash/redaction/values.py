@@ -1,15 +1,15 @@
-"""Placeholders for values: typed, keyed, and equal for equal values."""
+"""Detected values, and their placeholders: typed, keyed, and equal for equal values."""
 
-from __future__ import annotations
-
+# No ``from __future__ import annotations``: tuples compile annotations that are texts.
 import hashlib
 import hmac
 import re
+from collections.abc import Callable
 from functools import lru_cache
+from typing import NamedTuple
 
 from chatsquash.core.lazy import lazy_compile
 from chatsquash.core.outcome import Redaction
-from chatsquash.redaction.hits import Hit, Value
 
 _TAG = 10
 """The number of hexadecimal digits in a placeholder."""
@@ -27,6 +27,41 @@ PLACEHOLDER = lazy_compile(
     r"|(?<![0-9a-z])[0-9a-z]{16}(?:@|%40)[0-9a-z]{8}\.example"
 )
 """Placeholders of secrets, users and names, and pseudonyms of addresses."""
+
+
+class Hit(NamedTuple):
+    """A value to replace, and its position."""
+
+    start: int
+    end: int
+    """The offsets of the characters to replace; for an encoded value, those of its encoded form."""
+    kind: str
+    """The kind in the placeholder, in upper case: ``AWS_ACCESS_KEY_ID``."""
+    rule: str
+    """The name of the rule: ``aws-access-key-id``."""
+    value: str
+    """The decoded value; equal values get the same placeholder however they are written."""
+
+
+class Value(NamedTuple):
+    """A detected value without its position."""
+
+    kind: str
+    rule: str
+    value: str
+
+
+def value_of(hit: Hit) -> Value:
+    """Return the value of a hit."""
+    return Value(hit.kind, hit.rule, hit.value)
+
+
+class UnsearchedError(Exception):
+    """The error for a text that cannot be searched."""
+
+
+Finder = Callable[[str], list[Hit]]
+"""A function that returns the values in a text, sorted and not nested, in time linear in the text."""
 
 
 def _free_digits(count: int) -> int:
