@@ -13,7 +13,7 @@ from chatsquash.formats.agents.claude_code import stream
 from chatsquash.formats.agents.claude_code.conversation import FileReplies, conversation, in_force
 from chatsquash.formats.agents.claude_code.paths import is_side_request, originals, paths, places
 from chatsquash.formats.agents.claude_code.retention import RETENTION as RETENTION
-from chatsquash.formats.agents.claude_code.rows import FileContents, is_boundary, rows
+from chatsquash.formats.agents.claude_code.rows import FileLines, is_boundary, rows
 from chatsquash.formats.agents.claude_code.tree import LineTree
 from chatsquash.formats.agents.claude_code.truncation import incomplete, reasoning_only, truncated_replies, unsent
 from chatsquash.formats.agents.qwen_code import lines_with_parts
@@ -123,21 +123,21 @@ def conversations(values: list[Json], lines: list[int] | None = None, meta: Json
 
 
 def _conversations(values: list[Json], lines: list[int] | None, meta: Json) -> list[Conversation]:
-    contents = rows(values, lines)
-    tree = LineTree(contents)
+    tree = LineTree(rows(values, lines))
     thoughts = reasoning_only(tree)
     early = thoughts | truncated_replies(tree)
     skipped = Unread()
     selected = paths(tree, skipped, early, unsent(tree, thoughts))
-    known = FileReplies(originals(selected), early)
+    known = FileReplies(tree.lines, originals(tree.lines, selected), early)
     # A side request whose reply belongs to another conversation adds nothing.
     selected = [path for path in selected if not is_side_request(path) or any(map(known.begins, path.rows))] or selected
     read = [
         conversation(path, place, in_force(tree, path.leaf), known)
         for path, place in zip(selected, places(tree, selected), strict=True)
     ]
-    order = sorted(range(1, len(read)), key=lambda each: (selected[each].leaf.chain[0], selected[each].leaf.place))
-    unread = {**count_unread(contents, {row.place for path in selected for row in path.rows}), **skipped.counts_for(0)}
+    order = sorted(range(1, len(read)), key=lambda each: (selected[each].chain[0], selected[each].leaf))
+    used_rows = {row for path in selected for row in path.rows}
+    unread = {**count_unread(tree.lines, used_rows), **skipped.counts_for(0)}
     if read:  # findings and counts of the file belong to its first conversation
         findings = (*tree.findings, *incomplete(tree, early, thoughts), *origin_of(read[0]).findings)
         read[0] = with_origin(read[0], findings=findings, unread=unread)
@@ -172,13 +172,12 @@ _Shapes = dict[tuple[str, tuple[str, ...]], list[Object]]
 """Objects by their type and the names of their members; nearly all lines have one of a few shapes."""
 
 
-def count_unread(contents: FileContents, used_places: set[int]) -> dict[str, int]:
-    """Count the content that is not part of any conversation; ``used_places`` are the lines that are."""
-    counts: Counter[str] = Counter(_name(value) for _, value in contents.others)
+def count_unread(lines: FileLines, used_rows: set[int]) -> dict[str, int]:
+    """Count the content that is not part of any conversation; ``used_rows`` are the lines that are."""
+    counts: Counter[str] = Counter(map(_name, lines.others))
     shapes: _Shapes = defaultdict(list)
-    for row in contents.tree.values():
-        value = row.value
-        if row.place in used_places if row.turn is not None else _is_metadata(value):
+    for row, value in enumerate(lines.values):
+        if row in used_rows or (lines.turns[row] is None and _is_metadata(value)):
             line_type = value.get("type")
             shapes[line_type if type(line_type) is str else "", tuple(value)].append(value)
         else:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator
 from itertools import chain, islice
+from operator import attrgetter
 from typing import NamedTuple
 
-from msgspec import Struct, structs
+from msgspec import structs
 
 from chatsquash.core import jsonio
 from chatsquash.core.model import Conversation, Json, Message, Origin, OriginReply, RepeatedViolation
 from chatsquash.formats import view
 from chatsquash.formats.agents.claude_code.paths import ConversationPath, Origins
-from chatsquash.formats.agents.claude_code.rows import LogLine
+from chatsquash.formats.agents.claude_code.rows import NO_REPLY, FileLines
 from chatsquash.formats.agents.claude_code.texts import CLIENT_ROLES, kinds, may_be_client_text
 from chatsquash.formats.agents.claude_code.tree import LineTree
 from chatsquash.formats.base import TurnError
@@ -36,16 +37,20 @@ class PromptSnapshot(NamedTuple):
     """The line that contains the system prompt."""
 
 
-def in_force(tree: LineTree, leaf: LogLine) -> PromptSnapshot:
+def in_force(tree: LineTree, leaf: int) -> PromptSnapshot:
     """Return the last system prompt and tools of a chain before the compaction that follows a line."""
     system, tools = list[Json](), list[Json]()
     line = None
-    for row in tree.snapshots.get(leaf.chain, []):
-        if row.era > leaf.era:
+    lines = tree.lines
+    chain, last = lines.eras[leaf]
+    for row in tree.snapshots:
+        if lines.eras[row][0] != chain:
+            continue
+        if lines.eras[row][1] > last:
             break
-        attachment = row.value["attachment"]
+        attachment = lines.values[row]["attachment"]
         if isinstance(prompt := attachment.get("systemPrompt"), list):
-            system, line = [block for each in prompt if (block := _block(each))], row.line
+            system, line = [block for each in prompt if (block := _block(each))], lines.numbers[row]
         if isinstance(attachment.get("tools"), list):
             tools = [_tool(tool) for tool in objects(attachment["tools"]) if string(tool, "name")]
     return PromptSnapshot(system, tools, line)
@@ -71,26 +76,29 @@ def _tool(tool: Object) -> Object:
 
 def conversation(path: ConversationPath, place: Origins, snapshot: PromptSnapshot, known: FileReplies) -> Conversation:
     """Build a conversation from its path."""
-    path_messages, turns = known.turns.messages(path.rows)
+    lines = known.lines
+    path_messages, groups = known.turns.messages(path.rows)
     system = view.messages(anthropic.system(snapshot.system))
     messages = [*system, *path_messages]
-    lines = [*(snapshot.line for _ in system), *[turn.rows[0].line for turn in turns]]
+    line_numbers = [*(snapshot.line for _ in system), *[lines.numbers[rows[0]] for rows in groups]]
     places = [at for at, message in enumerate(path_messages) if message["role"] == "assistant"]
-    replies = [(len(system) + at, turns[at]) for at in places]
-    own_rows = [row for row in path.rows if row.key not in path.kept_ids] if path.kept_ids else path.rows
-    times = [row.time.at for row in own_rows if row.time]
+    replies = [(len(system) + at, groups[at]) for at in places]
+    own_rows = [row for row in path.rows if row not in path.kept_rows] if path.kept_rows else path.rows
+    times = list(filter(None, map(lines.times.__getitem__, own_rows)))
+    instants = list(map(attrgetter("at"), times))
+    is_naive = any(map(attrgetter("naive"), times))
     origin = Origin(
         id=place.id,
-        session_id=string(path.leaf.value, "sessionId") or None,
+        session_id=string(lines.values[path.leaf], "sessionId") or None,
         kind=place.kind,
         parent=place.parent,
         call=place.call,
         began=place.subagents,
-        started_at=min(times, default=None),
-        ended_at=max(times, default=None),
-        replies=tuple(known.replies(replies, path.kept_ids)),
-        findings=(*_client_texts(messages, lines), *_naive_times(own_rows)),
-        lines=tuple(lines),
+        started_at=min(instants, default=None),
+        ended_at=max(instants, default=None),
+        replies=tuple(known.replies(replies, path.kept_rows)),
+        findings=(*_client_texts(messages, line_numbers), *(_naive_times(lines, own_rows) if is_naive else ())),
+        lines=tuple(line_numbers),
     )
     return Conversation(messages, list(anthropic.tools(snapshot.tools).functions), origin=origin)
 
@@ -105,51 +113,54 @@ def _client_texts(messages: list[Message], lines: list[int | None]) -> list[tupl
     ]
 
 
-def _naive_times(rows: list[LogLine]) -> list[tuple[int | None, RepeatedViolation]]:
+def _naive_times(lines: FileLines, rows: list[int]) -> list[tuple[int | None, RepeatedViolation]]:
     """Return a finding for the first time without a zone."""
-    naive = (row.line for row in rows if row.time and row.time.naive)
+    naive = (lines.numbers[row] for row in rows if (time := lines.times[row]) and time.naive)
     return [(line, RepeatedViolation("naive-timestamp")) for line in islice(naive, 1)]
 
 
 class FileReplies:
     """The replies of a file, which several conversations may share."""
 
-    def __init__(self, replies: Iterable[str], truncated: Container[object]) -> None:
-        """Args: ``replies`` are the keys of the first lines of replies, ``truncated`` the replies that ended early."""
+    def __init__(self, lines: FileLines, replies: Iterable[int], truncated: Container[int]) -> None:
+        """Args: ``replies`` are the first lines of replies, ``truncated`` the replies that ended early."""
+        self.lines = lines
         self._truncated = truncated
-        self.turns = MessageTurns()
-        self._replies: dict[str, OriginReply | None] = dict.fromkeys(replies)
+        self.turns = MessageTurns(lines)
+        self._replies: dict[int, OriginReply | None] = dict.fromkeys(replies)
 
-    def begins(self, row: LogLine) -> bool:
+    def begins(self, row: int) -> bool:
         """Return whether a reply begins with a line."""
-        return row.key in self._replies
+        return row in self._replies
 
-    def replies(self, messages: Iterable[tuple[int, MessageTurn]], kept_keys: set[str]) -> Iterator[OriginReply]:
+    def replies(self, messages: Iterable[tuple[int, list[int]]], kept_rows: set[int]) -> Iterator[OriginReply]:
         """Yield the origins of the replies among the assistant messages at these places."""
-        for index, turn in messages:
-            key = turn.rows[0].key
+        for index, rows in messages:
+            first = rows[0]
             # Lines kept by a compaction belong to the conversation before it.
-            if key in self._replies and key not in kept_keys:
-                reply = self._replies[key] or self._origin_reply(index, turn)
-                self._replies[key] = reply
+            if first in self._replies and first not in kept_rows:
+                reply = self._replies[first] or self._origin_reply(index, rows)
+                self._replies[first] = reply
                 yield reply if reply.at == index else structs.replace(reply, at=index)
 
-    def _origin_reply(self, index: int, turn: MessageTurn) -> OriginReply:
+    def _origin_reply(self, index: int, rows: list[int]) -> OriginReply:
         """Combine the metadata in the lines of a reply."""
-        first, bodies = turn.rows[0], [row.value["message"] for row in turn.rows]
-        usage = _final_usage(bodies)
+        lines, first = self.lines, rows[0]
+        bodies = [lines.turns[row] or {} for row in rows]
+        time = lines.times[first]
+        usage = _final_usage(bodies) if len(bodies) > 1 else members(bodies[0].get("usage"))
         stop_reason = _first_text(reversed(bodies), "stop_reason")
         finished = FINISHED.get(stop_reason, stop_reason) if stop_reason else None
         return OriginReply(
             index,
-            first.line,
-            first.time.at if first.time else None,
+            lines.numbers[first],
+            time.at if time else None,
             _first_text(bodies, "model"),
             total(usage, *_PROMPT),
             count(usage.get("output_tokens")),
-            TRUNCATED if first.message in self._truncated else finished,
+            TRUNCATED if lines.replies[first] in self._truncated else finished,
             _first_text(bodies, "id"),
-            string(first.value, "uuid") or None,
+            string(lines.values[first], "uuid") or None,
         )
 
 
@@ -177,69 +188,60 @@ _FEW = 8
 """The maximum number of blocks that are compared as values; more blocks are compared as JSON."""
 
 
-class MessageTurn(Struct, eq=False):
-    """A turn, and the lines that contain it."""
-
-    value: Object
-    rows: list[LogLine]
-    plain: list[Message] | None = None
-    """Its messages if they do not depend on other turns."""
-
-
 class MessageTurns:
     """The turns of a file; turns that several conversations share are built only once."""
 
-    def __init__(self) -> None:
-        self._known: dict[int | tuple[int, ...], MessageTurn] = {}
+    def __init__(self, lines: FileLines) -> None:
+        self._lines = lines
+        self._known: dict[tuple[int, ...], list[Message] | None] = {}
 
-    def messages(self, rows: list[LogLine]) -> tuple[list[Message], list[MessageTurn]]:
-        """Return the messages of lines, and the turn of each; ``TurnError`` includes the place."""
+    def messages(self, rows: list[int]) -> tuple[list[Message], list[list[int]]]:
+        """Return the messages of lines, and the lines of each; ``TurnError`` includes the place."""
         messages: list[Message] = []
-        turns: list[MessageTurn] = []
+        groups: list[list[int]] = []
         replay = _Replay()
-        for group in _groups(rows):
-            turn = self._turn(group)
-            turn_messages = turn.plain
+        known = self._known
+        for group in self._groups(rows):
+            key = tuple(group)
+            if key in known:
+                turn_messages = known[key]
+            else:
+                turn_messages = known[key] = anthropic.plain(self._turn(group))
             if turn_messages is None:
-                turn_messages = replay.load(turn)
+                turn_messages = replay.load(self._turn(group), self._lines.place(group[0]))
             else:
                 replay.plain_messages.append(turn_messages)
             messages += turn_messages
-            turns += [turn] * len(turn_messages)
-        return messages, turns
+            groups += [group] * len(turn_messages)
+        return messages, groups
 
-    def _turn(self, rows: list[LogLine]) -> MessageTurn:
-        key = rows[0].place if len(rows) == 1 else tuple([row.place for row in rows])
-        turn = self._known.get(key)
-        if turn is None:
-            value = _join_rows(rows)
-            turn = self._known[key] = MessageTurn(value, rows, anthropic.plain(value))
-        return turn
+    def _groups(self, rows: list[int]) -> list[list[int]]:
+        """Group lines by message, at the place of the message's first line."""
+        groups: list[list[int]] = []
+        replies: dict[int, list[int]] = {}
+        numbers = self._lines.replies
+        for row in rows:
+            reply = numbers[row]
+            if reply == NO_REPLY:
+                groups.append([row])
+            elif reply in replies:
+                replies[reply].append(row)
+            else:
+                replies[reply] = group = [row]
+                groups.append(group)
+        return groups
 
-
-def _groups(rows: list[LogLine]) -> list[list[LogLine]]:
-    """Group lines by message, at the place of the message's first line."""
-    groups: list[list[LogLine]] = []
-    messages: dict[object, list[LogLine]] = {}
-    for row in rows:
-        message = row.message
-        if message is None:
-            groups.append([row])
-        elif (group := messages.get(message)) is not None:
-            group.append(row)
-        else:
-            messages[message] = group = [row]
-            groups.append(group)
-    return groups
-
-
-def _join_rows(rows: list[LogLine]) -> Object:
-    """Combine lines that each contain one or more blocks of a message into a turn."""
-    first = rows[0].turn or {}
-    role = first.get("role") or rows[0].value["type"]
-    if len(rows) > 1:
-        return {"role": role, "content": _join_blocks([_as_blocks((row.turn or {}).get("content")) for row in rows])}
-    return {"role": role, "content": first["content"]} if "content" in first else {"role": role}
+    def _turn(self, rows: list[int]) -> Object:
+        """Combine lines that each contain one or more blocks of a message into a turn."""
+        turns = self._lines.turns
+        first = turns[rows[0]] or {}
+        role = first.get("role") or self._lines.values[rows[0]]["type"]
+        if len(rows) > 1:
+            return {
+                "role": role,
+                "content": _join_blocks([_as_blocks((turns[row] or {}).get("content")) for row in rows]),
+            }
+        return {"role": role, "content": first["content"]} if "content" in first else {"role": role}
 
 
 def _as_blocks(content: Json) -> list[Json]:
@@ -313,11 +315,11 @@ class _Replay:
         """The messages of the independent turns since the last dependent turn."""
         self._state = State()
 
-    def load(self, turn: MessageTurn) -> list[Message]:
+    def load(self, turn: Object, place: int) -> list[Message]:
         try:
-            turns, self._state = anthropic.load(turn.value, self._current_state())
+            turns, self._state = anthropic.load(turn, self._current_state())
         except TurnError as problem:
-            raise TurnError(f"entry {turn.rows[0].place}: {problem}") from None
+            raise TurnError(f"entry {place}: {problem}") from None
         self.plain_messages.clear()
         return view.messages(turns)
 

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache, partial
 from itertools import pairwise
 from typing import NamedTuple
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from chatsquash.core.model import Json
 from chatsquash.core.times import Moment
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.evidence import entries, line_numbers, moment
+from chatsquash.formats.threads import ROOT
 from chatsquash.formats.values import Object, at, objects, string
 
 BOUNDARY = "compact_boundary"
@@ -27,50 +28,11 @@ ABSORBED = "absorbed_mid_turn"
 Chain = tuple[bool, str]
 """Whether a chain is a sidechain, and the id of its agent."""
 MAIN: Chain = (False, "")
-ReplyKey = tuple[Chain, int, str]
-"""The key shared by the lines of a reply: the chain, the number of its compactions so far, and a name."""
-
-
-class LogLine(Struct, frozen=True, eq=False, gc=False):
-    """A line of the tree."""
-
-    place: int
-    """The 1-based number among the objects of the file."""
-    line: int
-    """The 1-based line number."""
-    key: str
-    parent: str
-    """The key of the previous line; empty for the first line of a conversation."""
-    chain: Chain
-    era: int
-    """The number of earlier compactions in its chain."""
-    value: Object
-    turn: Object | None
-    """Its turn in Anthropic's form, which may have more members and no role; ``None`` if it is not part of a
-    conversation.
-    """
-    is_queued: bool = False
-    """Whether it is a prompt that was sent while the agent was working."""
-    message: ReplyKey | None = None
-    """The key of the reply that it belongs to; ``None`` if it is not part of a reply."""
-    calls: Sequence[str] = ()
-    """The ids of its calls."""
-    results: Sequence[str] = ()
-    """The ids of the calls that it answers."""
-    is_thought: bool = False
-    """Whether it contains only reasoning."""
-    time: Moment | None = None
-    """Its time, if it has a turn."""
-
-    @property
-    def is_synthetic(self) -> bool:
-        """Whether the client wrote it as the assistant."""
-        return self.message is None and self.value.get("type") == "assistant"
-
-    @property
-    def is_summary(self) -> bool:
-        """Whether it is a compaction summary."""
-        return self.value.get("isCompactSummary") is True
+Era = tuple[Chain, int]
+"""A chain, and the number of its compactions so far."""
+ReplyName = tuple[Era, str]
+"""The name shared by the lines of a reply, which is unique in its era."""
+NO_REPLY = -1
 
 
 class Gap(NamedTuple):
@@ -81,17 +43,65 @@ class Gap(NamedTuple):
     lines: int
 
 
-class FileContents(Struct, frozen=True):
-    """The lines of a file."""
+class FileLines(Struct):
+    """The lines of the tree in file order, as one list per property; a row is an index into these lists.
 
-    tree: dict[str, LogLine]
-    """The lines of the tree by key, in file order; only the first of repeated lines."""
-    others: list[tuple[int, Object]]
-    """The other lines, with their places."""
+    Repeated lines have no row, except for the first.
+    """
+
     gaps: list[Gap]
     """The missing lines, in order."""
-    is_uniform: bool
-    """Whether all lines belong to one chain without compactions."""
+    others: list[Object] = []
+    """The objects that are not part of the tree."""
+    skipped: list[int] = []
+    """The number of rows before each object without a row."""
+    index: dict[str, int] = {}
+    """The rows by key."""
+    keys: list[str] = []
+    numbers: list[int] = []
+    """The 1-based line numbers."""
+    values: list[Object] = []
+    parents: list[int] = []
+    """The rows of the previous lines; ``ROOT`` for the first line of a conversation, and if the line is missing."""
+    missing: dict[int, str] = {}
+    """The keys of the previous lines that are missing, by row."""
+    eras: list[Era] = []
+    turns: list[Object | None] = []
+    """The turns in Anthropic's form, which may have more members and no role; ``None`` for lines that are not part of
+    a conversation.
+    """
+    times: list[Moment | None] = []
+    """The times of the lines with turns."""
+    queued: set[int] = set()
+    """The prompts that were sent while the agent was working."""
+    replies: list[int] = []
+    """The numbers of the replies that the lines belong to, or ``NO_REPLY``."""
+    names: dict[ReplyName, int] = {}
+    """The numbers of the replies by name."""
+    blocks: list[list[int]] = []
+    """The rows of each reply."""
+    starts: dict[Era, int] = {}
+    """The rows at which the eras after compactions start: the boundaries, or the summaries without a boundary."""
+    summaries: dict[Era, int] = {}
+    """The first compaction summaries of these eras."""
+    calls: dict[int, list[str]] = {}
+    """The ids of the calls in lines."""
+    results: dict[int, list[str]] = {}
+    """The ids of the calls that lines answer."""
+    thoughts: set[int] = set()
+    """The lines that contain only reasoning."""
+
+    def place(self, row: int) -> int:
+        """Return the 1-based number of a row among the objects of the file."""
+        return row + 1 + bisect_right(self.skipped, row)
+
+    def is_synthetic(self, row: int) -> bool:
+        """Return whether the client wrote a line as the assistant."""
+        return self.replies[row] == NO_REPLY and self.values[row].get("type") == "assistant"
+
+    def message_id(self, row: int) -> str:
+        """Return the message id of a line, or an empty string."""
+        return string(self.values[row].get("message"), "id")
 
 
 def is_boundary(value: Object) -> bool:
@@ -99,13 +109,16 @@ def is_boundary(value: Object) -> bool:
     return value.get("type") == "system" and value.get("subtype") == BOUNDARY
 
 
-def rows(values: list[Json], lines: list[int] | None) -> FileContents:
+def rows(values: list[Json], lines: list[int] | None) -> FileLines:
     """Return the lines of a file; message lines without an id follow the previous line."""
-    neighbours = pairwise([0, *(lines or [])])
+    neighbours = pairwise([0, *lines]) if lines and lines[-1] != len(lines) else ()
     gaps = [Gap(before + 1, line - before - 1) for before, line in neighbours if line > before + 1]
     # Nearly all files are in order, so sorting is only tried after a line that precedes its parent.
-    contents, is_in_order = _read(values, lines or None, gaps)
-    return contents if is_in_order else _read(*_in_order(values, lines or None), gaps)[0]
+    contents, is_in_order = _LineReader(values, gaps).read(lines or None)
+    if not is_in_order:
+        values, lines = _in_order(values, lines or None)
+        contents, _ = _LineReader(values, gaps).read(lines)
+    return contents
 
 
 def _in_order(values: list[Json], lines: list[int] | None) -> tuple[list[Json], list[int]]:
@@ -141,162 +154,188 @@ def _in_order(values: list[Json], lines: list[int] | None) -> tuple[list[Json], 
     return [values[place] for place in order], [numbers[place] for place in order]
 
 
-def _read(values: list[Json], lines: list[int] | None, gaps: list[Gap]) -> tuple[FileContents, bool]:
-    """Parse the lines in file order, and return them with whether each line follows its parent."""
-    queued = cache(partial(_attached_prompts, values))  # computed only for files that need it
-    tree: dict[str, LogLine] = {}
-    others: list[tuple[int, Object]] = []
-    eras, ids = _EraCounts(), MessageIds()
-    before = ""
-    chains = set[Chain]()
-    missing, is_in_order = set[str](), True
-    for place, line, value in entries(values, lines):
-        turn, is_reply, is_queued = _turn(value, place, queued)
-        key, parent = value.get("uuid"), value.get("parentUuid")
-        if type(key) is not str:
-            key = ""
-        if type(parent) is not str or not parent:
-            parent = _logical_parent(value)
-        if not key and turn is not None:
-            key, parent = f"entry {place}", "" if is_queued else before
-        if not key or key in tree:
-            others += [] if key else [(place, value)]  # lines with repeated keys are copies of the first line
-            continue
-        chain = (True, string(value, "agentId")) if value.get("isSidechain") is True else MAIN
-        chains.add(chain)
-        is_usual = turn is not None and not eras.counts and "isCompactSummary" not in value
-        era, starts_era = (0, False) if is_usual else eras.of(chain, value, has_turn=turn is not None)
-        reply_key = (chain, era, string(turn, "id") or key) if is_reply else None
-        if starts_era:
-            parent = ""
-        calls, results, is_thought = _NO_BLOCKS if turn is None else _blocks(turn)
-        time = None if turn is None else moment(value.get("timestamp"))
-        row = tree[key] = LogLine(
-            place, line, key, parent, chain, era, value, turn, is_queued, reply_key, calls, results, is_thought, time
-        )
-        if turn is not None:
-            ids.add(row)
-        before = before if is_queued else key
-        if parent and parent not in tree:
-            missing.add(parent)
-        if missing and key in missing:
-            is_in_order = False
-    is_uniform = len(chains) == 1 and not eras.counts
-    return FileContents(ids.distinguish(tree), others, gaps, is_uniform), is_in_order
+class _LineReader:
+    """A reader for the lines in file order."""
+
+    def __init__(self, values: list[Json], gaps: list[Gap]) -> None:
+        self._values = values
+        self._lines = FileLines(gaps)
+        self._last_prompts: dict[Chain, int] = {}
+        self._ambiguous: set[int] = set()
+        """The replies that share an id with another reply, as produced by some proxies."""
+
+    def read(self, numbers: list[int] | None) -> tuple[FileLines, bool]:
+        """Parse the lines, and return them with whether each line follows its parent."""
+        queued = cache(partial(_attached_prompts, self._values))  # computed only for files that need it
+        lines, eras = self._lines, _Eras(self._lines)
+        index, parents = lines.index, lines.parents
+        before = ""
+        for place, number, value in entries(self._values, numbers):
+            turn, is_reply, is_queued = _turn(value, place, queued)
+            key, parent = value.get("uuid"), value.get("parentUuid")
+            if type(parent) is not str or not parent:
+                parent = _logical_parent(value)
+            if type(key) is not str or not key:
+                key, parent = f"entry {place}" if turn is not None else "", "" if is_queued else before
+            row = len(parents)
+            if not key or key in index:
+                lines.others += [] if key else [value]  # lines with repeated keys are copies of the first line
+                lines.skipped.append(row)
+                continue
+            index[key] = row
+            is_usual = turn is not None and value.get("isSidechain") is False and "isCompactSummary" not in value
+            if is_usual and not eras.at_start:
+                era = eras.main
+            else:
+                era, starts_era = eras.of(row, value, has_turn=turn is not None)
+                parent = "" if starts_era else parent
+            above = index.get(parent, ROOT) if parent else ROOT
+            if parent and above == ROOT:
+                lines.missing[row] = parent
+            parents.append(above)
+            lines.numbers.append(number)
+            lines.values.append(value)
+            lines.eras.append(era)
+            lines.turns.append(turn)
+            lines.times.append(None if turn is None else moment(value.get("timestamp")))
+            lines.replies.append(NO_REPLY if turn is None else self._reply(row, turn, key if is_reply else ""))
+            if is_queued:
+                lines.queued.add(row)
+            else:
+                before = key
+        return lines, self._finish()
+
+    def _finish(self) -> bool:
+        """Link the lines that precede their parents, and return whether there are none."""
+        lines = self._lines
+        lines.keys = list(lines.index)
+        late = [row for row, parent in lines.missing.items() if parent in lines.index]
+        for row in late:
+            lines.parents[row] = lines.index[lines.missing.pop(row)]
+        self._distinguish()
+        return not late
+
+    def _reply(self, row: int, turn: Object, key: str) -> int:
+        """Return the number of the reply that a turn belongs to, and add its calls and results.
+
+        ``key`` is empty for other turns than those of replies.
+        """
+        lines = self._lines
+        content = turn.get("content")
+        if type(content) is list:
+            _add_blocks(lines, row, content)
+        if not key:
+            value = lines.values[row]
+            if row not in lines.results and value.get("type") == "user" and value.get("isMeta") is not True:
+                self._last_prompts[lines.eras[row][0]] = row
+            return NO_REPLY
+        message_id = turn.get("id")
+        name = lines.eras[row], message_id if message_id and type(message_id) is str else key
+        reply = lines.names.get(name)
+        if reply is None:
+            reply = lines.names[name] = len(lines.blocks)
+            lines.blocks.append([row])
+            return reply
+        before = lines.blocks[reply][-1]
+        lines.blocks[reply].append(row)
+        # A prompt between the lines of a message makes its id ambiguous.
+        if lines.parents[row] != before and (
+            self._last_prompts.get(name[0][0], ROOT) > before or _differ(lines, before, row)
+        ):
+            self._ambiguous.add(reply)
+        return reply
+
+    def _distinguish(self) -> None:
+        """Give separate numbers to replies that share an id; consecutive lines form a reply."""
+        if not self._ambiguous:
+            return
+        lines = self._lines
+        last_turns: list[int] = []
+        names = set[ReplyName]()
+        for row, parent in enumerate(lines.parents):
+            before = last_turns[parent] if parent < row and parent != ROOT else ROOT
+            if lines.replies[row] in self._ambiguous:
+                lines.replies[row] = _distinct(lines, row, before, names)
+            last_turns.append(before if lines.turns[row] is None else row)
+        lines.blocks = [[] for _ in lines.names]
+        for row, reply in enumerate(lines.replies):
+            if reply != NO_REPLY:
+                lines.blocks[reply].append(row)
 
 
-_NO_BLOCKS: tuple[Sequence[str], Sequence[str], bool] = (), (), False
-
-
-def _blocks(turn: Object) -> tuple[Sequence[str], Sequence[str], bool]:
-    """Return the ids of the calls and of the results in a turn, and whether it contains only reasoning."""
-    content = turn.get("content")
-    if type(content) is not list:
-        return _NO_BLOCKS
-    calls: list[str] = []
-    results: list[str] = []
+def _add_blocks(lines: FileLines, row: int, content: list[Json]) -> None:
+    """Add the ids of the calls and of the results in a turn, and whether it contains only reasoning."""
     is_thought = bool(content)
     for block in content:
         block_type = block.get("type") if type(block) is dict else None
-        if block_type == "tool_use":
-            if call_id := string(block, "id"):
-                calls.append(call_id)
-        elif block_type == "tool_result":
-            if call_id := string(block, "tool_use_id"):
-                results.append(call_id)
-        elif block_type in _THOUGHTS:
+        if block_type in _THOUGHTS:
             continue
         is_thought = False
-    return calls or (), results or (), is_thought
+        if block_type == "tool_use":
+            if type(call_id := block.get("id")) is str and call_id:
+                lines.calls.setdefault(row, []).append(call_id)
+        elif block_type == "tool_result" and type(call_id := block.get("tool_use_id")) is str and call_id:
+            lines.results.setdefault(row, []).append(call_id)
+    if is_thought:
+        lines.thoughts.add(row)
 
 
-class _EraCounts:
-    """The counts of compactions in each chain while lines are read."""
+class _Eras:
+    """The current era of each chain while lines are read."""
 
-    def __init__(self) -> None:
-        self.counts: dict[Chain, int] = {}
-        """The number of compactions by chain, for chains with at least one."""
-        self._at_start: set[Chain] = set()
+    def __init__(self, lines: FileLines) -> None:
+        self._lines = lines
+        self.main: Era = MAIN, 0
+        self._current: dict[Chain, Era] = {MAIN: self.main}
+        self.at_start: set[Chain] = set()
         """The chains without content since the last compaction, except summaries."""
 
-    def of(self, chain: Chain, value: Object, *, has_turn: bool) -> tuple[int, bool]:
+    def of(self, row: int, value: Object, *, has_turn: bool) -> tuple[Era, bool]:
         """Return the era of a line, and whether the line starts it (a boundary, or a summary without a boundary)."""
-        is_summary = "isCompactSummary" in value and value["isCompactSummary"] is True
-        starts_era = (not has_turn and is_boundary(value)) or (is_summary and chain not in self._at_start)
+        chain = (True, string(value, "agentId")) if value.get("isSidechain") is True else MAIN
+        era = self._current.setdefault(chain, (chain, 0))
+        is_summary = value.get("isCompactSummary") is True
+        starts_era = (not has_turn and is_boundary(value)) or (is_summary and chain not in self.at_start)
         if starts_era:
-            self.counts[chain] = self.counts.get(chain, 0) + 1
-            self._at_start.add(chain)
-        elif self._at_start and has_turn and not is_summary:
-            self._at_start.discard(chain)
-        return self.counts.get(chain, 0), starts_era
+            self.at_start.add(chain)
+            era = self._current[chain] = chain, era[1] + 1
+            self.main = self._current[MAIN]
+            self._lines.starts[era] = row
+        elif self.at_start and has_turn and not is_summary:
+            self.at_start.discard(chain)
+        if is_summary:
+            self._lines.summaries.setdefault(era, row)
+        return era, starts_era
 
 
-class MessageIds:
-    """A detector for message ids that several replies share, as produced by some proxies."""
+def _distinct(lines: FileLines, row: int, before: int, names: set[ReplyName]) -> int:
+    """Return the number of a reply, from its request id or start time, which copies of its lines share.
 
-    def __init__(self) -> None:
-        self._prompts: dict[Chain, int] = {}
-        self._known: dict[ReplyKey | None, tuple[int, LogLine]] = {}
-        """The number of prompts before each message, and its last line."""
-        self._ambiguous: set[ReplyKey | None] = set()
-
-    def add(self, row: LogLine) -> None:
-        """Compare a line of a reply with the earlier lines of its message, or count a prompt."""
-        if row.message is None:
-            self._add_prompt(row)
-            return
-        # A prompt between the lines of a message makes its id ambiguous.
-        prompts = self._prompts.get(row.chain, 0)
-        known = self._known.get(row.message)
-        self._known[row.message] = prompts, row
-        if known and known[1].key != row.parent and (known[0] != prompts or _differ(known[1], row)):
-            self._ambiguous.add(row.message)
-
-    def _add_prompt(self, row: LogLine) -> None:
-        """Count a prompt between two replies."""
-        if not row.results and row.value.get("type") == "user" and row.value.get("isMeta") is not True:
-            self._prompts[row.chain] = self._prompts.get(row.chain, 0) + 1
-
-    def distinguish(self, tree: dict[str, LogLine]) -> dict[str, LogLine]:
-        """Return the lines with separate keys for replies that share an id; consecutive lines form a reply."""
-        if not self._ambiguous:
-            return tree
-        rows: dict[str, LogLine] = {}
-        last_turns: dict[str, LogLine | None] = {}
-        names = set[ReplyKey]()
-        for key, row in tree.items():
-            before = last_turns.get(row.parent)
-            is_shared = row.message in self._ambiguous
-            rows[key] = replace(row, message=_distinct(row, before, names)) if is_shared else row
-            last_turns[key] = rows[key] if row.turn is not None else before
-        return rows
-
-
-def _distinct(row: LogLine, before: LogLine | None, names: set[ReplyKey]) -> ReplyKey:
-    """Return a unique key for a reply, from its request id or start time, which copies of its lines share.
-
-    ``before`` is the previous line, and ``names`` are the keys so far.
+    ``before`` is the previous line, and ``names`` are the names so far.
     """
-    if before and before.message and message_id(row) == message_id(before) and not _differ(row, before):
-        return before.message
-    start = string(row.value, "requestId") or string(row.value, "timestamp") or row.key
-    name = row.chain, row.era, f"{message_id(row)} {start}"
+    message_id = lines.message_id(row)
+    if (
+        before != ROOT
+        and lines.replies[before] != NO_REPLY
+        and message_id == lines.message_id(before)
+        and not _differ(lines, row, before)
+    ):
+        return lines.replies[before]
+    value = lines.values[row]
+    start = string(value, "requestId") or string(value, "timestamp") or lines.keys[row]
+    name = lines.eras[row], f"{message_id} {start}"
     if name in names:
-        name = row.chain, row.era, f"{message_id(row)} {row.key}"
+        name = lines.eras[row], f"{message_id} {lines.keys[row]}"
     names.add(name)
-    return name
+    return lines.names.setdefault(name, len(lines.names))
 
 
-def _differ(one: LogLine, other: LogLine) -> bool:
+def _differ(lines: FileLines, one: int, other: int) -> bool:
     """Return whether two lines have different request ids or different stop reasons."""
-    requests = {string(each.value, "requestId") for each in (one, other)}
-    reasons = {string(each.value.get("message"), "stop_reason") for each in (one, other)}
+    values = lines.values[one], lines.values[other]
+    requests = {string(value, "requestId") for value in values}
+    reasons = {string(value.get("message"), "stop_reason") for value in values}
     return len(requests - {""}) > 1 or len(reasons - {""}) > 1
-
-
-def message_id(row: LogLine) -> str:
-    """Return the message id of a line, or an empty string."""
-    return string(row.value.get("message"), "id")
 
 
 def _logical_parent(value: Object) -> str:
