@@ -116,10 +116,9 @@ RULES = (CleaningRule(name="pings", roles=("user",), tidy=tidy),)
 REPORT = '''\
 """How many sessions were seen."""
 
-from chatsquash.dataset.reports import Report
+from chatsquash.dataset.reports import Report, ReportDeclaration
 
-FILES = ("reports/seen.txt",)
-WHOLE, PLACES = True, False
+SEEN = "reports/seen.txt"
 
 
 class Seen(Report):
@@ -131,11 +130,10 @@ class Seen(Report):
         return ()
 
     def render(self):
-        yield FILES[0], "\\n".join([*self.logs, ""]).encode()
+        yield SEEN, "\\n".join([*self.logs, ""]).encode()
 
 
-def report(options):
-    return Seen()
+REPORTS = (ReportDeclaration((SEEN,), lambda options: Seen(), is_complete=True),)
 '''
 ADDED = [
     ("chatsquash.formats.providers", "parrot", FORMAT),

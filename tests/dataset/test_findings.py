@@ -7,7 +7,8 @@ from chatsquash.core.model import Finding, RejectedLine
 from chatsquash.core.outcome import Outcome, SessionFindings
 from chatsquash.dataset import findings_text as report
 from chatsquash.dataset.choice import Selection
-from chatsquash.dataset.reports import ProcessedSession, rejected
+from chatsquash.dataset.reports import ProcessedSession
+from chatsquash.dataset.reports.sessions import RejectedLines
 from tests.conftest import cases
 
 
@@ -75,7 +76,7 @@ def test_the_integrity_report_names_the_record():
 def test_a_rejected_line_says_where_its_bytes_are():
     log = Log("f", "f\udcff", "f", 0)
     outcome = Outcome("s", report=SessionFindings(rejected=[RejectedLine(3, 120, 17, "bad-line", "no JSON")]))
-    ((name, line),) = rejected.RejectedLines().add(ProcessedSession(log, Selection(outcome, 0, None), outcome, [], ""))
+    ((name, line),) = RejectedLines().add(ProcessedSession(log, Selection(outcome, 0, None), outcome, [], ""))
     assert name == "reports/rejected.jsonl"
     assert json.loads(line) == {
         "file": "f\\udcff", "line": 3, "offset": 120, "length": 17, "code": "bad-line", "reason": "no JSON",

@@ -5,7 +5,7 @@ import io
 
 from chatsquash.checks.registry import View
 from chatsquash.core.accounting import ToolUse, Usage
-from chatsquash.dataset.reports.tool_usage import COLUMNS, FILES, ToolUsage, table
+from chatsquash.dataset.reports.tables import TOOLS, USAGE, USAGE_COLUMNS, ToolUsage, table
 from chatsquash.session.record_filters import measure
 from tests.checks.rows import assistant, call, result, talk, tool, user
 from tests.conftest import cases
@@ -84,7 +84,7 @@ def totals(group_by: str) -> ToolUsage:
 def rendered(report: ToolUsage) -> list[str]:
     """The use by group, and by tool."""
     made = dict(report.render())
-    return [made[name].decode() for name in FILES]
+    return [made[name].decode() for name in (USAGE, TOOLS)]
 
 
 HEADER = "date,scenario,session_count,tool_call_count,tool_definition_count,client_turns,assistant_turns,assistant_turns_with_tools\n"
@@ -106,7 +106,7 @@ def test_tools_have_a_row_each():
 
 
 def test_without_sessions_there_is_a_header():
-    assert rendered(ToolUsage("date"))[0] == HEADER == ",".join(COLUMNS) + "\n"
+    assert rendered(ToolUsage("date"))[0] == HEADER == ",".join(USAGE_COLUMNS) + "\n"
 
 
 @cases(

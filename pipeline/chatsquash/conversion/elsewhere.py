@@ -12,7 +12,7 @@ from typing import NamedTuple
 from chatsquash.core.errors import UsageError
 from chatsquash.core.log import Log
 from chatsquash.core.options import Options
-from chatsquash.dataset.reports.tool_usage import USAGE
+from chatsquash.dataset.reports.tables import USAGE
 from chatsquash.dataset.store import Output
 from chatsquash.sources.names import container
 

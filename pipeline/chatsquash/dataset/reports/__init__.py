@@ -1,6 +1,7 @@
-"""The reports of a run, one module each: its files, and the lines that each session adds to them.
+"""The reports of a run: their files, and the lines that each session adds to them.
 
-Modules are discovered in this folder. Lines with places of records are buffered until these places are known.
+The modules that declare them are discovered in this folder. Lines with places of records are buffered until these
+places are known.
 """
 
 from __future__ import annotations
@@ -73,26 +74,31 @@ class Report:
         return ()
 
 
-class ReportModule(Struct, frozen=True, eq=False, kw_only=True):
-    """The declarations of a report's module."""
+class ReportDeclaration(Struct, frozen=True, eq=False):
+    """The declaration of a report."""
 
-    FILES: tuple[str, ...]
+    files: tuple[str, ...]
     """Paths under the output folder."""
-    WHOLE: bool
+    report: Callable[[Options], Report | None]
+    """Returns the report of a run, or ``None`` if the options request none."""
+    is_complete: bool = False
     """Whether the files are written completely by ``render`` instead of line by line."""
-    PLACES: bool
+    has_places: bool = False
     """Whether its lines contain places of records, which may only be known at the end of the run."""
 
-    report: Callable[[Options], Report | None]
-    """Return the report of a run, or ``None`` if the options request none."""
+
+class ReportModule(Struct, frozen=True, eq=False):
+    """The declarations of a module."""
+
+    REPORTS: tuple[ReportDeclaration, ...]
 
 
 _ROOM: Room[ReportModule] = Room(ReportModule, sys.modules[__name__])
 
 
-def all_modules() -> list[ReportModule]:
-    """Return the modules of all reports, sorted by name."""
-    return list(_ROOM.all().values())
+def declarations() -> list[ReportDeclaration]:
+    """Return the declarations of all reports, by module."""
+    return [each for module in _ROOM.all().values() for each in module.REPORTS]
 
 
 _Write = Callable[[str, bytes], None]
@@ -106,16 +112,16 @@ class Reports:
         self._out = out
         self._buffer = _LineBuffer(out) if options.folder else None
         self._reports: list[tuple[Report, _Write, _Write]] = []
-        for module in all_modules():
-            out.refuse_foreign(*module.FILES)  # checked now to fail before the conversion rather than after it
-            report = module.report(options)
+        for each in declarations():
+            out.refuse_foreign(*each.files)  # checked now to fail before the conversion rather than after it
+            report = each.report(options)
             if report is None:
                 continue
-            if not module.WHOLE:
-                for name in module.FILES:
+            if not each.is_complete:
+                for name in each.files:
                     out.write(name, b"")
-            append = self._buffer.append if self._buffer and module.PLACES else out.append
-            self._reports.append((report, append, out.write if module.WHOLE else append))
+            append = self._buffer.append if self._buffer and each.has_places else out.append
+            self._reports.append((report, append, out.write if each.is_complete else append))
 
     def add(self, session: ProcessedSession) -> None:
         """Add a processed session."""

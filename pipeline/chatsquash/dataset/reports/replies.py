@@ -1,18 +1,19 @@
-"""The report of logged replies: one line each, with the record that contains it or the reason why no record does."""
+"""The reports of logged replies: the record that contains each, or the reason why none does, and their labels."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from chatsquash.core.accounting import STEP_FACTS, ReplyOutcome
 from chatsquash.core.options import Options
 from chatsquash.core.scores import by_name
 from chatsquash.core.text import numbered_id, printable, printable_json
-from chatsquash.dataset.claim import REPLIES
-from chatsquash.dataset.reports import ProcessedSession, Report, ReportLine
+from chatsquash.dataset.claim import LABELS, REPLIES
+from chatsquash.dataset.reports import ProcessedSession, Report, ReportDeclaration, ReportLine
 
-FILES = (REPLIES,)
-WHOLE, PLACES = False, True
+if TYPE_CHECKING:
+    from chatsquash.dataset.label_outcomes import LossLabels
 
 
 class Replies(Report):
@@ -39,11 +40,6 @@ class Replies(Report):
         self._pending = []
 
 
-def report(options: Options) -> Replies | None:
-    """Return the report if ``--trace-replies`` requests it."""
-    return Replies(across_files=options.sessions_by == "chain") if options.trace_replies else None
-
-
 def _row(session: ProcessedSession, reply: ReplyOutcome) -> tuple[str, int, bytes]:
     """Return the row of a reply, with its file and line as the sort key."""
     file, line = session.log.at(reply.line)
@@ -68,3 +64,24 @@ def _row(session: ProcessedSession, reply: ReplyOutcome) -> tuple[str, int, byte
         }
     )
     return file, line or 0, row
+
+
+def _replies(options: Options) -> Replies | None:
+    """Return the report if ``--trace-replies`` requests it."""
+    return Replies(across_files=options.sessions_by == "chain") if options.trace_replies else None
+
+
+def _loss_labels(options: Options) -> LossLabels | None:
+    """Return the report of the outcome of each row of ``--loss-labels``, if there are labels."""
+    if options.loss_labels is None:
+        return None
+    from chatsquash.core.labels import unpack  # rarely needed
+    from chatsquash.dataset.label_outcomes import LossLabels
+
+    return LossLabels(unpack(options.loss_labels).rows)
+
+
+REPORTS = (
+    ReportDeclaration((REPLIES,), _replies, has_places=True),
+    ReportDeclaration((LABELS,), _loss_labels, is_complete=True),
+)

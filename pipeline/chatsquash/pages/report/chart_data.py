@@ -12,8 +12,7 @@ from chatsquash.checks import harm
 from chatsquash.core.accounting import ELSEWHERE, WHY
 from chatsquash.core.model import Severity
 from chatsquash.core.text import pluralize
-from chatsquash.dataset.reports.redactions import REDACTIONS
-from chatsquash.dataset.reports.tool_usage import TOOLS
+from chatsquash.dataset.reports.tables import REDACTIONS, TOOLS
 from chatsquash.pages.report.charts import Bar, Chart
 from chatsquash.results.output import ResultFolder, damage
 from chatsquash.results.types import Counts

@@ -13,7 +13,7 @@ from chatsquash.core import jsonio, marks
 from chatsquash.core.model import Json, Violation
 from chatsquash.core.overview import Headline, Overview, Row, count_parts
 from chatsquash.core.text import frequent_kinds, pluralize
-from chatsquash.dataset.reports.redactions import Table
+from chatsquash.dataset.reports.tables import Table
 from chatsquash.records.datasets import has_only_tokens
 from chatsquash.redaction.privacy import Pieces, Privacy, kinds
 from chatsquash.redaction.redactor import Redactor

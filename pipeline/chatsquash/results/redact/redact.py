@@ -18,7 +18,7 @@ from chatsquash.core.errors import UsageError
 from chatsquash.core.model import Finding, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.text import printable
-from chatsquash.dataset.reports.redactions import REDACTIONS
+from chatsquash.dataset.reports.tables import REDACTIONS
 from chatsquash.dataset.shards import packer_of
 from chatsquash.records.datasets import PARQUET, complete_rows, flat, is_forest, session
 from chatsquash.records.line import NotARecordError

@@ -1,22 +1,20 @@
-"""The reports of tool usage in a dataset, by group and by tool."""
+"""The reports that are tables of totals: the use of tools, and the private values in records."""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator
 
 from chatsquash.core.accounting import Usage
-from chatsquash.core.options import Options
-from chatsquash.core.text import escape
-from chatsquash.dataset.reports import ProcessedSession, Report, ReportLine
+from chatsquash.core.outcome import Redaction
+from chatsquash.core.text import escape, printable
+from chatsquash.dataset.reports import ProcessedSession, Report, ReportDeclaration, ReportLine
 from chatsquash.session.record_filters import ToolTotals
 
-USAGE, TOOLS = "reports/tool-usage.csv", "reports/tools.csv"
-FILES = USAGE, TOOLS
-WHOLE, PLACES = True, False
-COLUMNS = (
+USAGE, TOOLS, REDACTIONS = "reports/tool-usage.csv", "reports/tools.csv", "reports/redactions.csv"
+USAGE_COLUMNS = (
     "date",
     "scenario",
     "session_count",
@@ -26,6 +24,7 @@ COLUMNS = (
     "assistant_turns",
     "assistant_turns_with_tools",
 )
+REDACTION_COLUMNS = ("kind", "rule", "fingerprint", "count", "first")
 
 
 class ToolUsage(Report):
@@ -66,12 +65,48 @@ class ToolUsage(Report):
         for group, (sessions, calls, client, assistant, with_tools) in sorted(self._groups.items()):
             label = {"date": (group, ""), "scenario": ("", group)}.get(self._group_by, ("", ""))
             rows.append((*label, sessions, calls, len(self._names[group]), client, assistant, with_tools))
-        return table(COLUMNS, rows)
+        return table(USAGE_COLUMNS, rows)
 
 
-def report(options: Options) -> ToolUsage | None:
-    """Return the report unless it is disabled."""
-    return ToolUsage(options.group_by) if options.tool_report else None
+class Table:
+    """Counts of redactions by value."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[tuple[str, str, str]] = Counter()
+        self._first: dict[tuple[str, str, str], str] = {}
+
+    def add(self, redaction: Redaction, place: str) -> None:
+        """Count a redaction at a place."""
+        key = redaction.kind, redaction.rule, redaction.fingerprint
+        self._counts[key] += redaction.count
+        self._first.setdefault(key, place)
+
+    def csv(self, show_place: Callable[[str], str] = str) -> bytes:
+        """Return a sorted row for each value; ``show_place`` formats the place of its first occurrence."""
+        rows = [(*key, count, show_place(self._first[key])) for key, count in sorted(self._counts.items())]
+        return table(REDACTION_COLUMNS, rows)
+
+
+class Redactions(Report):
+    """Counts the redactions in written records."""
+
+    def __init__(self) -> None:
+        self._table = Table()
+
+    def add(self, session: ProcessedSession) -> Iterable[ReportLine]:
+        """Count the redactions in the written records of a session."""
+        for record in session.outcome.records:
+            if not record.redactions:
+                continue
+            entry = record.entry or session.outcome.output.entry
+            file, line = session.log.at(entry.line if entry else None)
+            for redaction in record.redactions:
+                self._table.add(redaction, printable(file) + (f":{line}" if line is not None else ""))
+        return ()
+
+    def render(self) -> Iterator[ReportLine]:
+        """Return the complete table."""
+        yield REDACTIONS, self._table.csv()
 
 
 def table(header: Iterable[str], rows: Iterable[Iterable[object]]) -> bytes:
@@ -86,3 +121,11 @@ def table(header: Iterable[str], rows: Iterable[Iterable[object]]) -> bytes:
 def _cell(text: str) -> str:
     escaped = escape(text)
     return f"'{escaped}" if escaped.startswith(("=", "+", "-", "@")) else escaped
+
+
+REPORTS = (
+    ReportDeclaration((REDACTIONS,), lambda _: Redactions(), is_complete=True),
+    ReportDeclaration(
+        (USAGE, TOOLS), lambda options: ToolUsage(options.group_by) if options.tool_report else None, is_complete=True
+    ),
+)
