@@ -11,8 +11,7 @@ import click
 
 from chatsquash.cli import exits, privacy
 from chatsquash.cli.click_options import argument, option, options, rendering
-from chatsquash.cli.command import Command
-from chatsquash.cli.command_line import is_typed, refuse_without_template
+from chatsquash.cli.command import Command, is_typed, refuse_without_template
 from chatsquash.cli.exits import fail_on, tolerate_closed_pipe
 from chatsquash.cli.printing import print_overview
 

@@ -1,4 +1,4 @@
-"""The click command class: lazily built parameters, and defaults from ``chatsquash.toml``."""
+"""The click command class, and the command line as the user typed it: sources of options, and those without effect."""
 
 from __future__ import annotations
 
@@ -6,25 +6,31 @@ import os
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
-from msgspec import Struct
 
 from chatsquash.cli.click_options import (
     MANY_OPTIONS,
     PARAMETER_FACTORIES,
-    Option,
+    PROFILE,
+    SHOW,
     help_all,
-    option_name,
-    write_chapters,
+    settings_options,
 )
-from chatsquash.cli.command_line import SETTINGS_FILE
 from chatsquash.core.errors import UsageError
-from chatsquash.core.text import error_text, suggestion
+from chatsquash.core.text import error_text
 
-_PROFILE, _SHOW = "settings_profile", "shows_settings"
+if TYPE_CHECKING:
+    from chatsquash.core.options import Options
+    from chatsquash.dataset.option_rules import Pair
+
+SETTINGS_FILE = "chatsquash.cli.command"
+"""The member of a context's ``meta`` with the path of the settings file."""
+CHATSQUASH_TOML, PYPROJECT_TOML = "chatsquash.toml", "pyproject.toml"
+_LARGEST = 1 << 20
+"""Size limit of a settings file, in bytes."""
 
 
 class Command(click.Command):
@@ -49,6 +55,8 @@ class Command(click.Command):
         if len(options) <= MANY_OPTIONS:
             super().format_options(ctx, formatter)
         else:
+            from chatsquash.cli.help_chapters import write_chapters  # which only a help text needs
+
             write_chapters(ctx, options, formatter)
 
     def make_context(
@@ -58,15 +66,18 @@ class Command(click.Command):
         # Most runs have no settings: only a run that may have some parses its arguments twice.
         if not (_requests_settings(args) or may_apply(Path.cwd())):
             return _without_settings(super().make_context(info_name, args, parent, **extra))
+        from chatsquash.cli.settings import Settings, defaults, values_and_sources  # which few runs need
+
         preview = super().make_context(info_name, [*args], parent, resilient_parsing=True)
-        settings = _settings(preview)
+        tables = _settings(preview)
+        settings = Settings(*tables) if tables else None
         if settings:
-            extra["default_map"] = _defaults(self, info_name or "", settings, preview)
-        elif profile := preview.params.get(_PROFILE):
+            extra["default_map"] = defaults(self, info_name or "", settings, preview)
+        elif profile := preview.params.get(PROFILE):
             raise click.UsageError(f"--profile {profile}: no chatsquash.toml applies in this folder")
-        if preview.params.get(_SHOW):
+        if preview.params.get(SHOW):
             resolved_context = super().make_context(info_name, [*args], parent, resilient_parsing=True, **extra)
-            click.echo("\n".join(_values_and_sources(resolved_context, settings)))
+            click.echo("\n".join(values_and_sources(resolved_context, settings)))
             raise click.exceptions.Exit
         context = _without_settings(super().make_context(info_name, args, parent, **extra))
         context.meta[SETTINGS_FILE] = settings.path if settings else None
@@ -80,167 +91,17 @@ def _requests_settings(args: list[str]) -> bool:
 
 def _without_settings(context: click.Context) -> click.Context:
     """Return the context without the options that select and show settings, which commands do not accept."""
-    for name in (_PROFILE, _SHOW):
+    for name in (PROFILE, SHOW):
         context.params.pop(name, None)
     return context
 
 
-def settings_options() -> list[click.Option]:
-    """Return the options ``--profile`` and ``--show-config``."""
-    profile = "Use the settings of this profile in chatsquash.toml first."
-    shows = "Show the value of every option and where it comes from, then exit."
-    return [
-        Option(["--profile", _PROFILE], metavar="NAME", help=profile),
-        Option(["--show-config", _SHOW], is_flag=True, help=shows),
-    ]
-
-
-def _settings(preview: click.Context) -> Settings | None:
-    """Return the settings that apply in the working folder; files inside the logs on the command line are ignored."""
-    arguments = [each.name for each in preview.command.params if isinstance(each, click.Argument)]
-    values = [preview.params.get(name or "") for name in arguments]
-    logs = [path for each in values for path in (each if isinstance(each, tuple) else [each]) if isinstance(path, str)]
-    return find(Path.cwd(), logs)
-
-
-def _defaults(command: click.Command, name: str, settings: Settings, preview: click.Context) -> dict[str, Any]:
-    """Return the values that the settings have for a command, by parameter."""
-    assert preview.parent
-    group = preview.parent.command
-    commands = group.list_commands(preview.parent) if isinstance(group, click.Group) else [name]
-    table = settings.of(name, commands, preview.params.get(_PROFILE))
-    options = [each for each in command.params if isinstance(each, click.Option) and each.name not in (_PROFILE, _SHOW)]
-    known = {option_name(each): str(each.name) for each in options}
-    defaults = settings.values(table, known, _paths(options))
-    for each in options:
-        if each.name in defaults and (why := _type_problem(each, defaults[each.name], preview)):
-            raise click.UsageError(f"{settings.path}: {option_name(each)}: {why}")
-    return defaults
-
-
-def _type_problem(option: click.Option, value: Any, context: click.Context) -> str | None:
-    """Return why an option cannot have this value, or ``None`` if it can; unlike arguments, TOML values have types."""
-    if option.is_flag:
-        return None if isinstance(value, bool) else f"{value!r} is neither true nor false"
-    if option.multiple and not isinstance(value, list):
-        return f'{value!r} is not a list; write one, as in {option_name(option)} = ["{value}"]'
-    for each in value if option.multiple else [value]:
-        if isinstance(each, bool | float | list | dict):
-            return f"{each!r} is neither a string nor a whole number"
-    try:
-        option.type_cast_value(context, value)
-    except click.BadParameter as problem:
-        return problem.message
-    return None
-
-
-def _paths(options: list[click.Option]) -> set[str]:
-    """Return the options whose values are paths."""
-    from chatsquash.core.options import list_options
-
-    output_options = {"output", "write_known", "tool_report_path"}
-    path_options = {each.name for each in list_options() if each.content or each.secret} | output_options
-    return path_options & {str(each.name) for each in options}
-
-
-def _values_and_sources(context: click.Context, settings: Settings | None) -> Iterable[str]:
-    """Yield each option with its value in TOML and the source of the value."""
-    from chatsquash.core import jsonio
-    from chatsquash.core.text import escape
-
-    file = escape(os.path.relpath(settings.path)) if settings else ""
-    yield f"# settings: {file or 'no file'}"
-    for each in context.command.params:
-        if not isinstance(each, Option) or each.name in (_PROFILE, _SHOW):
-            continue
-        value, source = context.params.get(str(each.name)), context.get_parameter_source(str(each.name))
-        origin = {
-            ParameterSource.COMMANDLINE: "command line",
-            ParameterSource.ENVIRONMENT: str(each.envvar),
-            ParameterSource.DEFAULT_MAP: file,
-        }.get(source or ParameterSource.DEFAULT, "default")
-        name = option_name(each)
-        if value is None or value == ():
-            yield f"# {name} is not set"
-        else:
-            yield f"{name} = {jsonio.dumps(value).decode()}  # {origin}"
-
-
-CHATSQUASH_TOML, PYPROJECT_TOML = "chatsquash.toml", "pyproject.toml"
-_PROFILES = "profile"
-_LARGEST = 1 << 20
-"""Size limit of a settings file, in bytes."""
-
-
-class Settings(Struct, frozen=True):
-    """The contents of a settings file."""
-
-    path: Path
-    tables: dict[str, Any]
-    """The tables of commands, and the table of profiles."""
-
-    def of(self, command: str, commands: Iterable[str], profile: str | None) -> dict[str, Any]:
-        """Return the options of a command; those of the profile take precedence.
-
-        Raises:
-            UsageError: A command or profile has an unknown name, or a value is not a table.
-        """
-        known = [*commands]
-        profiles = self._table(self.tables, _PROFILES, "profile")
-        self._refuse_unknown("command", self.tables, [*known, _PROFILES])
-        options = dict(self._table(self.tables, command, command))
-        for name in profiles:
-            self._refuse_unknown("command", self._table(profiles, name, f"profile.{name}"), known)
-        if profile is None:
-            return options
-        if profile not in profiles:
-            raise UsageError(f"--profile {profile}: no such profile in {self.path}{_near(profile, profiles)}")
-        return options | self._table(profiles[profile], command, f"profile.{profile}.{command}")
-
-    def _table(self, tables: dict[str, Any], name: str, title: str) -> dict[str, Any]:
-        table = tables.get(name, {})
-        if not isinstance(table, dict):
-            raise UsageError(f"{self.path}: {title} must be a table; write [{title}]")
-        return table
-
-    def _refuse_unknown(self, what: str, names: Iterable[str], known: list[str]) -> None:
-        for name in names:
-            if name not in known:
-                raise UsageError(f"{self.path}: unknown {what} {name!r}{_near(name, known)}")
-
-    def values(self, options: dict[str, Any], known: dict[str, str], paths: set[str]) -> dict[str, Any]:
-        """Return option values by parameter.
-
-        Args:
-            options: Values by option name.
-            known: Parameters by option name.
-            paths: Parameters whose values are paths; these are relative to the folder of the settings file.
-
-        Raises:
-            UsageError: An option is unknown, or its value is a table.
-        """
-        values: dict[str, Any] = {}
-        for key, value in options.items():
-            name = key.replace("_", "-")
-            self._refuse_unknown("option", [name], [*known])
-            if isinstance(value, dict):
-                raise UsageError(f"{self.path}: {key} cannot be a table; use a string, a number, true, false or a list")
-            parameter = known[name]
-            is_path = parameter in paths and isinstance(value, str)
-            values[parameter] = self._resolve(value, parameter) if is_path else value
-        return values
-
-    def _resolve(self, path: str, parameter: str) -> str:
-        if not path or "://" in path:
-            return path
-        full_path = self.path.parent / Path(path).expanduser()
-        is_model = parameter in ("template", "tokenizer") and not full_path.exists()  # of the Hugging Face cache
-        return path if is_model else str(full_path)
+# The files with settings
 
 
 def may_apply(folder: Path) -> bool:
     """Return whether settings, or an error about their file, may apply, which is rarely the case."""
-    return any(path.name == CHATSQUASH_TOML or _may_have_settings(path) for path in _candidates(folder))
+    return any(path.name == CHATSQUASH_TOML or _may_have_settings(path) for path in _settings_files(folder))
 
 
 def _may_have_settings(path: Path) -> bool:
@@ -252,8 +113,16 @@ def _may_have_settings(path: Path) -> bool:
     return b"chatsquash" in data or b"\\" in data  # TOML can spell a name with escapes
 
 
-def find(folder: Path, logs: Iterable[str]) -> Settings | None:
-    """Find the settings for a working folder: in the folder itself, or else in the nearest parent up to the repository.
+def _settings(preview: click.Context) -> tuple[Path, dict[str, Any]] | None:
+    """Return the settings that apply in the working folder; files inside the logs on the command line are ignored."""
+    arguments = [each.name for each in preview.command.params if isinstance(each, click.Argument)]
+    values = [preview.params.get(name or "") for name in arguments]
+    logs = [path for each in values for path in (each if isinstance(each, tuple) else [each]) if isinstance(path, str)]
+    return find_settings(Path.cwd(), logs)
+
+
+def find_settings(folder: Path, logs: Iterable[str]) -> tuple[Path, dict[str, Any]] | None:
+    """Find the settings of a working folder, in it or the nearest parent up to the repository: the file and its tables.
 
     Outside a repository only the working folder is searched. Files inside the logs are ignored.
 
@@ -263,15 +132,16 @@ def find(folder: Path, logs: Iterable[str]) -> Settings | None:
     # The sender of logs must not be able to configure how they are converted, so files inside them do not count.
     inside = [place for each in logs if "://" not in each and (place := Path(each)).exists()]
     roots = [place.resolve() for place in inside]
-    for path in _candidates(folder):
+    for path in _settings_files(folder):
         if any(path.resolve().is_relative_to(root) for root in roots if root.is_dir()):
             continue
         if (tables := _read(path)) is not None:
-            return Settings(path, tables)
+            return path, tables
     return None
 
 
-def _candidates(folder: Path) -> Iterator[Path]:
+def _settings_files(folder: Path) -> Iterator[Path]:
+    """Yield the files in which settings for a working folder may be, the nearest one first."""
     above = [folder, *folder.parents]
     top = next((number for number, each in enumerate(above) if (each / ".git").exists()), 0)
     for each in above[: top + 1]:
@@ -298,6 +168,7 @@ def _read(path: Path) -> dict[str, Any] | None:
 
 
 def _content(path: Path) -> bytes:
+    """Return the content of such a file; raise ``UsageError`` if it belongs to another user or is too large."""
     with path.open("rb") as file:
         if hasattr(os, "geteuid") and os.fstat(file.fileno()).st_uid not in (0, os.geteuid()):
             raise UsageError(
@@ -309,6 +180,105 @@ def _content(path: Path) -> bytes:
     return data
 
 
-def _near(name: str, known: Iterable[str]) -> str:
-    names = sorted(known)
-    return "; " + suggestion(name, names, f"expected one of {', '.join(names)}") if names else ""
+# The options that the user typed
+
+
+def is_typed(name: str) -> bool:
+    """Return whether an option is on the command line."""
+    return click.get_current_context().get_parameter_source(name) is ParameterSource.COMMANDLINE
+
+
+def is_given(name: str) -> bool:
+    """Return whether an option is on the command line, in an environment variable or in the settings file."""
+    return click.get_current_context().get_parameter_source(name) not in (None, ParameterSource.DEFAULT)
+
+
+def typed_text(name: str) -> str:
+    """Return an option as the user wrote it: its name or variable, with its value if that is a text."""
+    context = click.get_current_context()
+    option = next(each for each in context.command.params if each.name == name)
+    value = context.params[name]
+    name_in_error = max(option.secondary_opts if value is False and option.secondary_opts else option.opts, key=len)
+    if context.get_parameter_source(name) is ParameterSource.ENVIRONMENT:
+        return f"{option.envvar}={os.environ[str(option.envvar)]}"
+    if context.get_parameter_source(name) is ParameterSource.DEFAULT_MAP:
+        from chatsquash.core.text import escape
+
+        return f"{name_in_error.lstrip('-')} of {escape(str(context.meta.get(SETTINGS_FILE)))}"
+    words = [value] if isinstance(value, str) else value if isinstance(value, tuple) else ()
+    return " ".join([name_in_error, *words])
+
+
+def refuse_without_template(template: str | None, bounds: Iterable[str]) -> None:
+    """Raise ``UsageError`` if a limit on rendering is on the command line without a template."""
+    for name in bounds:
+        if not template and is_typed(name):
+            raise click.UsageError(f"{typed_text(name)} has no effect without --template; add it")
+
+
+def refuse_idle(names: Iterable[str], why: str) -> None:
+    """Raise ``UsageError`` if one of these options, which have no effect here, is on the command line.
+
+    Args:
+        names: Parameter names of options.
+        why: The reason, which continues "--option has no effect".
+    """
+    for name in names:
+        if is_typed(name):
+            raise click.UsageError(f"{typed_text(name)} has no effect {why}; remove it")
+
+
+def refuse_with_shard(flag: str, allowed: Iterable[str], logs: tuple[str, ...]) -> None:
+    """Raise ``UsageError`` for logs and options on the command line that the listing of shards already determines."""
+    why = "the listing determines it; remove it, or create a new listing with chatsquash shards"
+    if logs:
+        raise click.UsageError(f"{logs[0]} has no effect with {flag} because {why}")
+    for name in click.get_current_context().params:
+        if name not in allowed and is_typed(name):
+            raise click.UsageError(f"{typed_text(name)} has no effect with {flag} because {why}")
+
+
+def refuse_replacing(values: dict[str, Any]) -> None:
+    """Raise ``UsageError`` if an option would write to a file that another option reads."""
+    from chatsquash.core.options import list_options
+
+    for output in ("write_known", "tool_report_path"):
+        for each in list_options():
+            path = values.get(each.name) if each.content or each.secret else None
+            if isinstance(path, str) and values.get(output) and _are_same(path, values[output]):
+                raise click.UsageError(
+                    f"{typed_text(output)} would overwrite the file that {each.flag} reads; choose another path"
+                )
+
+
+def _are_same(path: str, other: str) -> bool:
+    try:
+        return Path(path).samefile(other)
+    except (OSError, ValueError):
+        return False
+
+
+def without_idle(options: Options) -> Options:
+    """Return the options without those that have no effect; one that is on the command line is an error."""
+    from dataclasses import replace
+
+    from chatsquash.core.options import Options
+    from chatsquash.dataset.option_rules import matching_pairs
+
+    defaults, result = Options(), options
+    for pair in matching_pairs(options):
+        if is_typed(pair.idle):
+            raise click.UsageError(f"{_idle_error(pair)}.")
+        rest: Any = pair.rest(options) if pair.rest else getattr(defaults, pair.idle)
+        result = replace(result, **{pair.idle: rest})
+    return result
+
+
+def _idle_error(pair: Pair) -> str:
+    """Return the error for a pair of options, with both as the user wrote them."""
+    from chatsquash.dataset.option_rules import problem
+
+    source = click.get_current_context().get_parameter_source(pair.other)
+    is_given = source is not ParameterSource.DEFAULT
+    other = f"--{pair.other.replace('_', '-')}"
+    return problem(pair, typed_text, other, f"{other} {pair.example}", is_given=is_given)

@@ -9,7 +9,7 @@ import click
 
 from chatsquash.cli import exits
 from chatsquash.cli.click_options import option
-from chatsquash.cli.command_line import is_given, is_typed, refuse_idle, refuse_replacing, without_idle
+from chatsquash.cli.command import is_given, is_typed, refuse_idle, refuse_replacing, without_idle
 from chatsquash.cli.exits import fail_on, tolerate_closed_pipe
 from chatsquash.core.lazy import LazyModule
 

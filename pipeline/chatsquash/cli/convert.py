@@ -8,8 +8,7 @@ import click
 
 from chatsquash.cli import exits
 from chatsquash.cli.click_options import KnownName, argument, engine_options, option, options, shorthands
-from chatsquash.cli.command import Command
-from chatsquash.cli.command_line import refuse_with_shard
+from chatsquash.cli.command import Command, refuse_with_shard
 from chatsquash.cli.conversion import (
     DECIDING,
     SHARD_OPTIONS,

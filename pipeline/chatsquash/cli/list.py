@@ -11,8 +11,7 @@ from typing import Any
 import click
 
 from chatsquash.cli.click_options import argument, option, options
-from chatsquash.cli.command import Command
-from chatsquash.cli.command_line import refuse_idle
+from chatsquash.cli.command import Command, refuse_idle
 from chatsquash.cli.exits import tolerate_closed_pipe
 
 _COLUMNS = ("id", "day", "agent", "model", "replies", "tokens", "outcome", "prompt")

@@ -8,8 +8,7 @@ import click
 
 from chatsquash.cli import exits
 from chatsquash.cli.click_options import argument, option, options
-from chatsquash.cli.command import Command
-from chatsquash.cli.command_line import is_typed, refuse_idle
+from chatsquash.cli.command import Command, is_typed, refuse_idle
 from chatsquash.cli.conversion import make_watch, output_option, print_summary, run_output
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from chatsquash.cli.click_options import option, options
-from chatsquash.cli.command_line import is_typed, refuse_replacing
+from chatsquash.cli.command import is_typed, refuse_replacing
 
 if TYPE_CHECKING:
     from chatsquash.core.options import Options

@@ -8,8 +8,7 @@ import click
 
 from chatsquash.cli import exits
 from chatsquash.cli.click_options import argument, option, rendering
-from chatsquash.cli.command import Command
-from chatsquash.cli.command_line import refuse_without_template
+from chatsquash.cli.command import Command, refuse_without_template
 
 
 @click.command(cls=Command, epilog="Example: chatsquash stats out")

@@ -6,8 +6,7 @@ import click
 
 from chatsquash.cli import exits
 from chatsquash.cli.click_options import argument, option
-from chatsquash.cli.command import Command
-from chatsquash.cli.command_line import is_typed
+from chatsquash.cli.command import Command, is_typed
 
 
 @click.command(cls=Command, epilog="Example: chatsquash verify out --logs")

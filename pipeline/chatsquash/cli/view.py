@@ -7,8 +7,7 @@ from typing import Any
 import click
 
 from chatsquash.cli.click_options import argument, option, options
-from chatsquash.cli.command import Command
-from chatsquash.cli.command_line import refuse_idle
+from chatsquash.cli.command import Command, refuse_idle
 
 
 @click.command(cls=Command, epilog="Example: chatsquash view out --open")
