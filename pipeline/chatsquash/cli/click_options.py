@@ -41,7 +41,7 @@ def shorthands(run: _Run) -> _Run:
     """Add the shorthand options, each of which sets other options."""
 
     def declarations() -> list[click.Option]:
-        from chatsquash.core.shorthands import SHORTHANDS
+        from chatsquash.core.options import SHORTHANDS
 
         flags = ((f"--{name.replace('_', '-')}", each.help) for name, each in SHORTHANDS.items())
         return [Option([flag], is_flag=True, help=text) for flag, text in flags]

@@ -160,14 +160,14 @@ def build_options(values: dict[str, Any], *, makes_key: bool = True) -> Options:
 
 def _shorthands(values: dict[str, Any]) -> list[str]:
     """Return the shorthands that the user set."""
-    from chatsquash.core.shorthands import SHORTHANDS
+    from chatsquash.core.options import SHORTHANDS
 
     return [name for name in SHORTHANDS if values.get(name)]
 
 
 def _for_mask(values: dict[str, Any]) -> dict[str, Any]:
     """Return the options set by shorthands on which the mask of a trainer depends."""
-    from chatsquash.core.shorthands import SHORTHANDS
+    from chatsquash.core.options import SHORTHANDS
 
     options = {each: value for name in _shorthands(values) for each, value in SHORTHANDS[name].options.items()}
     names = options.keys() & {"conversations", "samples"}
@@ -176,12 +176,12 @@ def _for_mask(values: dict[str, Any]) -> dict[str, Any]:
 
 def _with_shorthands(options: Options, values: dict[str, Any]) -> Options:
     """Return the options with shorthands expanded; print the expansion unless ``--quiet`` is set."""
-    from chatsquash.core.options import list_options
-    from chatsquash.core.shorthands import expand
-
     names = _shorthands(values)
     if not names:
         return options
+    from chatsquash.core.options import list_options
+    from chatsquash.core.shorthands import expand
+
     expanded = expand(options, names, {each.name for each in list_options() if is_typed(each.name)})
     if not values.get("quiet"):
         printing.print_options(*expanded.lines)

@@ -7,9 +7,12 @@ that it requires or conflicts with. Other rules belong in ``option_rules``.
 
 # No ``from __future__ import annotations``: the declarations need the types of the fields at run time.
 import re
+from collections.abc import Mapping
 from dataclasses import fields
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec import Struct
 
 from chatsquash.core.option_declarations import (
     Conflict,
@@ -281,6 +284,32 @@ class Options(RecordOptions):
     def needs_all_records(self) -> bool:
         """Whether all records must be compared before the first one is written."""
         return self.clusters or self.duplicate_mode == "prefix"
+
+
+class Shorthand(Struct, frozen=True):
+    """An option that sets others."""
+
+    help: str
+    options: Mapping[str, Any]
+    """The values that it sets, by field of ``Options``."""
+
+
+SUCCESS = "COALESCE(reward >= 1, exit = 0, last_user = 'thanks') AND COALESCE(NOT truncated, TRUE)"
+"""The condition of ``--success``, in which the strongest available evidence decides."""
+SHORTHANDS = {
+    "complete": Shorthand(
+        "Keep every reply in the context in which it was sampled: write all conversations, with restored reasoning "
+        "and marks for what to train on.",
+        {"sessions_by": "chain", "conversations": "all", "restore": "reasoning", "loss": "weight"},
+    ),
+    "success": Shorthand(
+        "Only write conversations that are known to have ended well: a reward of at least 1, or else exit code 0 of "
+        "the last tests or build, or else thanks from the user.",
+        {"where": SUCCESS},
+    ),
+    "final_answers": Shorthand("Write one sample per conversation: its last reply.", {"samples": "last"}),
+}
+"""All shorthands by name."""
 
 
 def list_options(options: Any = Options) -> tuple[OptionDeclaration, ...]:

@@ -1,4 +1,4 @@
-"""Options that set several others, such as ``--complete``.
+"""Expand shorthands: options that set several others, such as ``--complete``.
 
 Options given on the command line take precedence over shorthands, and shorthands over variables and settings.
 """
@@ -12,34 +12,8 @@ from typing import Any
 from msgspec import Struct
 
 from chatsquash.core.errors import UsageError
-from chatsquash.core.options import Options, list_options
+from chatsquash.core.options import SHORTHANDS, Options, list_options
 from chatsquash.core.text import hint
-
-
-class Shorthand(Struct, frozen=True):
-    """An option that sets others."""
-
-    help: str
-    options: Mapping[str, Any]
-    """The values that it sets, by field of ``Options``."""
-
-
-SUCCESS = "COALESCE(reward >= 1, exit = 0, last_user = 'thanks') AND COALESCE(NOT truncated, TRUE)"
-"""The condition of ``--success``, in which the strongest available evidence decides."""
-SHORTHANDS = {
-    "complete": Shorthand(
-        "Keep every reply in the context in which it was sampled: write all conversations, with restored reasoning "
-        "and marks for what to train on.",
-        {"sessions_by": "chain", "conversations": "all", "restore": "reasoning", "loss": "weight"},
-    ),
-    "success": Shorthand(
-        "Only write conversations that are known to have ended well: a reward of at least 1, or else exit code 0 of "
-        "the last tests or build, or else thanks from the user.",
-        {"where": SUCCESS},
-    ),
-    "final_answers": Shorthand("Write one sample per conversation: its last reply.", {"samples": "last"}),
-}
-"""All shorthands by name."""
 
 
 class ExpandedOptions(Struct, frozen=True):
