@@ -10,7 +10,7 @@ from pathlib import Path
 from msgspec import Struct, field
 
 from chatsquash.archive.selection import CopyProblem
-from chatsquash.sources.globs import matches
+from chatsquash.sources.names import matches
 from chatsquash.storage.archive.files import (
     ArchivedFile,
     ArchivedFiles,

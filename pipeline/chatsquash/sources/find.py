@@ -21,17 +21,22 @@ from chatsquash.core.options import Options
 from chatsquash.core.text import escape
 from chatsquash.core.urls import is_remote, refuse_unknown
 from chatsquash.sources.compression import HEAD, KINDS, ExpandedFile, recognise, stem, uncompressed
-from chatsquash.sources.globs import Root, expand, fits, has_magic, is_folder, matches
 from chatsquash.sources.identity import read_at, status_of
 from chatsquash.sources.logs import Copies, Logs, duplicate_log
 from chatsquash.sources.names import (
     ARCHIVE_SCHEME,
     LOGS,
     MARK,
+    Root,
     check_dates,
     container,
+    expand,
+    fits,
+    has_magic,
     is_archive,
     is_between,
+    is_folder,
+    matches,
     may_be_document,
     may_be_part,
     path_day,

@@ -13,7 +13,7 @@ from chatsquash.core.errors import UsageError
 from chatsquash.core.log import Log
 from chatsquash.core.model import OURS
 from chatsquash.core.text import quote
-from chatsquash.sources.globs import fits
+from chatsquash.sources.names import fits
 from chatsquash.sources.outputs import output_error
 from chatsquash.storage import stores
 from chatsquash.storage.stores import Address, Store, StoredObject

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from chatsquash.core.errors import UsageError
 from chatsquash.core.text import escape, pluralize, quote
 from chatsquash.dataset.stored_sessions import StoredLine, StoredSession
-from chatsquash.sources.globs import Glob, fits
+from chatsquash.sources.names import Glob, fits
 
 
 class Match(NamedTuple):
