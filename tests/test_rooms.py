@@ -84,7 +84,7 @@ PRESET = '''\
 """For cats: what was said, and by whom."""
 
 from chatsquash.records.presets import NO_CHOICES, Column, ShapeResult
-from chatsquash.records.line import StoredRecord
+from chatsquash.records import StoredRecord
 
 NAME = "cat"
 SCHEMA = {"type": "object"}

@@ -3,7 +3,7 @@
 import re
 
 from chatsquash.pages.html.record import Showing, answers, articles, cut, fitting, size, tools
-from chatsquash.records.line import StoredRecord
+from chatsquash.records import StoredRecord
 from tests.conftest import assistant, cases, user
 
 

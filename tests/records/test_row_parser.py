@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatsquash.core import jsonio
-from chatsquash.records.line import NotARecordError
+from chatsquash.records import NotARecordError
 from chatsquash.records.reading import RowParser, parse
 
 TOOLS = ["[]", '[{"name":"a"}]', '[ {"name": "a"} ]', "[1.0]", "[1]", "[0.12345678901234567890]", "null", "5", "[NaN]", '["\\ud800"]', "[", '["\\u0041"]']  # fmt: skip

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from chatsquash.core import urls
+from chatsquash import storage
 from chatsquash.core.errors import UsageError
 from chatsquash.storage import stores
 from chatsquash.storage.stores import _HOSTS
@@ -104,9 +104,9 @@ def test_a_library_that_is_not_installed_is_named_with_what_installs_it(monkeypa
 
 
 def test_the_schemes_are_the_same_everywhere():
-    assert urls.REMOTE == stores.ROWS.keys() == _HOSTS.keys()
+    assert storage.REMOTE == stores.ROWS.keys() == _HOSTS.keys()
 
 
 @pytest.mark.parametrize("path", ["s3:/x", "a://b", "C:\\logs", "x", "", "S3://b", "logs/s3://b", "://"])
 def test_what_begins_otherwise_is_a_path(path):
-    assert not urls.is_remote(path)
+    assert not storage.is_remote(path)

@@ -7,8 +7,7 @@ import pytest
 
 from chatsquash import Options, convert
 from chatsquash.core.errors import UsageError
-from chatsquash.records import printing
-from chatsquash.records.line import StoredRecord
+from chatsquash.records import StoredRecord, printing
 from chatsquash.results.show import show
 from tests.checks.rows import tool
 from tests.conftest import cases, log_line, write_log

@@ -11,7 +11,7 @@ from chatsquash import Options, convert
 from chatsquash.checks import rules
 from chatsquash.core.errors import UsageError
 from chatsquash.core.model import Conversation
-from chatsquash.records.line import StoredRecord
+from chatsquash.records import StoredRecord
 from chatsquash.results.remedies import REMEDIES, as_flags, record_of
 from chatsquash.results.template import Trials, show
 from tests.checks.rows import assistant, call, result, user

@@ -9,7 +9,7 @@ from chatsquash import Options
 from chatsquash.core.accounting import Usage
 from chatsquash.core.model import Conversation, Violation
 from chatsquash.core.outcome import Record, Rejection
-from chatsquash.records.line import RecordLine
+from chatsquash.records import RecordLine
 from chatsquash.session.plan import plan, run_stages
 from chatsquash.session.select import select
 from tests.checks.rows import assistant, call, result, talk, tool, user

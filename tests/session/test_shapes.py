@@ -6,8 +6,7 @@ from collections import Counter
 import pytest
 
 from chatsquash import Options, convert
-from chatsquash.records import presets, reading
-from chatsquash.records.line import NotARecordError
+from chatsquash.records import NotARecordError, presets, reading
 from chatsquash.records.presets import text
 from chatsquash.records.reading import record
 from chatsquash.results.check import Checks, check

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from chatsquash.core.errors import UsageError
-from chatsquash.records.line import StoredRecord
+from chatsquash.records import StoredRecord
 from chatsquash.templates.trainers import TRAINERS, choose_template, find_trainer, missing_template
 from tests.checks.rows import assistant, call, result, tool, user
 

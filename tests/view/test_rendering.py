@@ -5,7 +5,7 @@ import json
 import pytest
 
 from chatsquash import Options, convert
-from chatsquash.records.line import StoredRecord
+from chatsquash.records import StoredRecord
 from chatsquash.view.conversation import trained_on
 from chatsquash.view.pages.template import Model
 from tests.conftest import assistant, log_line, user, write_log

@@ -13,7 +13,6 @@ from chatsquash.conversion.merge_options import as_options
 from chatsquash.core import platform
 from chatsquash.core.errors import UsageError
 from chatsquash.core.options import Options
-from chatsquash.core.urls import refuse_remote
 from chatsquash.dataset.columns import fields
 from chatsquash.dataset.shards import FOLDER, opener
 from chatsquash.records import places
@@ -21,6 +20,7 @@ from chatsquash.records.forest_traces import traces
 from chatsquash.results.output import OutputSource, ResultFolder, is_output, manifest
 from chatsquash.results.redact.places import refuse_existing
 from chatsquash.results.verify import differences
+from chatsquash.storage import refuse_remote
 from chatsquash.storage.folder import Folder
 from chatsquash.storage.staging import StagedFiles
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from chatsquash.core import jsonio
 from chatsquash.core.accounting import STEP_FACTS
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Ending, Facts, Record
@@ -107,7 +108,7 @@ def record_fields(options: Options) -> list[Field]:
 
 def _token_columns() -> list[Field]:
     """Return the columns of samples of token ids."""
-    from chatsquash.records.line import TOKEN_MEMBERS  # imported here because few runs need it
+    from chatsquash.records import TOKEN_MEMBERS  # imported here because few runs need it
 
     kinds = zip(TOKEN_MEMBERS, ("int32", "int32", "int8", "float"), strict=True)
     return [Field(name, "list", (Field(_ITEM, kind),)) for name, kind in kinds]
@@ -189,3 +190,8 @@ def features(columns: list[Field], *, has_types: bool) -> list[str]:
             for member in column.children[0].children:
                 lines += [f"  - name: {member.name}", f"    dtype: {_DTYPES[member.kind]}"]
     return lines
+
+
+def with_metadata(record: bytes, extra: dict[str, Any]) -> bytes:
+    """Return a record as JSON with its metadata as the last members."""
+    return record[:-1] + b"," + jsonio.dumps(extra)[1:] if extra else record

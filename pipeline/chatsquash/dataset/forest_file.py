@@ -10,9 +10,9 @@ from msgspec import Struct
 from chatsquash.core.log import Log
 from chatsquash.core.outcome import Outcome, Record
 from chatsquash.core.text import printable
+from chatsquash.dataset.columns import with_metadata
 from chatsquash.dataset.data_files import Shard
 from chatsquash.records.forest import Forest
-from chatsquash.records.line import with_metadata
 
 
 class Origin(Struct):

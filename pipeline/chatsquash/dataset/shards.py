@@ -14,10 +14,9 @@ from chatsquash.core import jsonio
 from chatsquash.core.errors import UsageError
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Place
-from chatsquash.dataset.columns import Field, fields, pair_fields
+from chatsquash.dataset.columns import Field, fields, pair_fields, with_metadata
 from chatsquash.dataset.data_files import FileWriter, Shard
 from chatsquash.dataset.store import Output
-from chatsquash.records.line import with_metadata
 from chatsquash.records.media import NO_IMAGES
 from chatsquash.sources.compression import KINDS
 

@@ -20,7 +20,6 @@ from chatsquash.core import platform
 from chatsquash.core.errors import UsageError
 from chatsquash.core.model import OURS
 from chatsquash.core.outcome import LinePlace
-from chatsquash.core.urls import is_remote, refuse_unknown
 from chatsquash.dataset.claim import (
     FORGOTTEN,
     RECORD,
@@ -32,7 +31,7 @@ from chatsquash.dataset.claim import (
     refuse_links,
     refuse_others,
 )
-from chatsquash.storage import commit
+from chatsquash.storage import commit, is_remote, refuse_unknown
 from chatsquash.storage.commit import RUN, CommitPlan
 from chatsquash.storage.folder import Folder
 from chatsquash.storage.lock import is_held, lock, unlock

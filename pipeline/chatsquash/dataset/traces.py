@@ -20,8 +20,7 @@ from chatsquash.formats import documents
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.exports import sts
 from chatsquash.formats.providers.openai_chat.read import tools, turns_of
-from chatsquash.records import reading
-from chatsquash.records.line import NotARecordError
+from chatsquash.records import NotARecordError, reading
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]")
 """Characters that names of files on the Hub do not have."""

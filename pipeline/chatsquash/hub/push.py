@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from chatsquash.core.errors import UsageError
 from chatsquash.core.text import pluralize
-from chatsquash.core.urls import refuse_remote
 from chatsquash.hub.plan import Plan, list_all, plan, send
 from chatsquash.hub.public import Repository, parse_url, public_files
+from chatsquash.storage import refuse_remote
 
 
 class PushRequest(NamedTuple):

@@ -18,7 +18,6 @@ from chatsquash.core import footprint
 from chatsquash.core.lazy import LazyModule
 from chatsquash.core.log import Log
 from chatsquash.core.options import Options
-from chatsquash.core.urls import is_remote
 from chatsquash.formats.base import TurnError
 from chatsquash.reading import envelopes
 from chatsquash.reading.evidence import first_lines
@@ -29,6 +28,7 @@ from chatsquash.sources.identity import limit_to_discovered_size
 from chatsquash.sources.lines import CHUNK, Line, lines
 from chatsquash.sources.names import MARK
 from chatsquash.sources.open import open_file, shortage
+from chatsquash.storage import is_remote
 from chatsquash.storage.folder import Folder
 
 if TYPE_CHECKING:

@@ -13,8 +13,7 @@ from chatsquash.core.errors import UsageError
 from chatsquash.core.model import Message
 from chatsquash.core.options import Options
 from chatsquash.core.text import shorten
-from chatsquash.records import places
-from chatsquash.records.line import NotARecordError, StoredRecord
+from chatsquash.records import NotARecordError, StoredRecord, places
 from chatsquash.records.reading import parse, record
 from chatsquash.storage.folder import Folder
 from chatsquash.templates.confined import Template

@@ -11,13 +11,12 @@ from chatsquash.core import jsonio
 from chatsquash.core.errors import UsageError
 from chatsquash.core.options import Options
 from chatsquash.core.text import error_text
-from chatsquash.core.urls import refuse_remote
-from chatsquash.records import forest
-from chatsquash.records.line import IDS_MEMBER, TOKEN_MEMBERS
+from chatsquash.records import IDS_MEMBER, TOKEN_MEMBERS, forest
 from chatsquash.sources.compression import KINDS, ExpandedFile, uncompressed
 from chatsquash.sources.lines import lines
 from chatsquash.sources.names import LOGS
 from chatsquash.sources.open import open_file
+from chatsquash.storage import refuse_remote
 
 PARQUET = ".parquet"
 COLUMNS = ("messages", "prompt", "completion", "tools", "conversations", "system")

@@ -11,7 +11,7 @@ from chatsquash.checks.tags import to_native
 from chatsquash.core import chat
 from chatsquash.core.model import Json
 from chatsquash.core.reasoning import CLOSE, OPEN, leading_block
-from chatsquash.records.line import StoredRecord
+from chatsquash.records import StoredRecord
 from chatsquash.records.turns import Turn
 
 END_OF_REASONING = f"{CLOSE}\n\n"

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from chatsquash.core import chat, jsonio
 from chatsquash.core.model import Message
 from chatsquash.core.text import escape, pluralize, printable
-from chatsquash.records.line import StoredRecord
+from chatsquash.records import StoredRecord
 from chatsquash.records.reading import MessagePart, message_calls, message_parts, native, record
 
 _MAX_LINES = {"text": 12, "reasoning": 1, "call": 1, "result": 3}

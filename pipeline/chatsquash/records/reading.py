@@ -16,8 +16,7 @@ from xxhash import xxh3_128_digest
 from chatsquash.core import chat, footprint, jsonio, reasoning
 from chatsquash.core.model import Json, Message
 from chatsquash.core.text import json_type
-from chatsquash.records import presets
-from chatsquash.records.line import IDS_MEMBER, NotARecordError, StoredRecord
+from chatsquash.records import IDS_MEMBER, NotARecordError, StoredRecord, presets
 
 
 def parse(data: bytes) -> Json:

@@ -14,8 +14,7 @@ from chatsquash.core.model import Json, Mark
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Record
 from chatsquash.core.scores import Verdict
-from chatsquash.records import presets
-from chatsquash.records.line import digest
+from chatsquash.records import digest, presets
 
 CONTEXT = "context"
 """The reason for not training on a message before a sample's reply: it has its own sample or is excluded."""

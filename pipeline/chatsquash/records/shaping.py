@@ -17,9 +17,8 @@ from chatsquash.core.model import Conversation, Json, Message, Tool, Violation
 from chatsquash.core.text import json_type, quote
 from chatsquash.formats import parts
 from chatsquash.formats.calls import custom_function
-from chatsquash.records import media, turns
+from chatsquash.records import RecordLine, digest, media, turns
 from chatsquash.records.arguments import Arguments, floats
-from chatsquash.records.line import RecordLine, digest
 from chatsquash.records.notes import CannotHoldError, Notes, float_text, is_rounded
 from chatsquash.records.presets import NO_CHOICES, Choices, Preset, ShapeResult
 from chatsquash.records.turns import Turn

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 from chatsquash.core.model import Json
 from chatsquash.core.text import json_type, pluralize
+from chatsquash.records import IDS_MEMBER, TOKEN_MEMBERS, NotARecordError
 from chatsquash.records.datasets import has_only_tokens
-from chatsquash.records.line import IDS_MEMBER, TOKEN_MEMBERS, NotARecordError
 from chatsquash.records.token_rows import IGNORED
 
 _LARGEST = float_info.max

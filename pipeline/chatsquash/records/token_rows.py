@@ -11,7 +11,7 @@ from xxhash import xxh3_128_digest
 from chatsquash.core import jsonio
 from chatsquash.core.outcome import Record
 from chatsquash.core.token_ids import unpack_ids, unpack_numbers
-from chatsquash.records.line import TOKEN_MEMBERS
+from chatsquash.records import TOKEN_MEMBERS
 
 IGNORED = -100
 """The label of a token without loss in PyTorch and all trainers."""

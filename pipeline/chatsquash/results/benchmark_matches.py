@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from chatsquash.checks import stored_records
 from chatsquash.core.model import Json, Violation
-from chatsquash.records.line import StoredRecord
+from chatsquash.records import StoredRecord
 from chatsquash.records.reading import message_texts
 from chatsquash.results.benchmark_tasks import IMAGE_SEPARATOR, Commit, TaskList
 

@@ -25,8 +25,8 @@ from chatsquash.core.options import FLAGGED
 from chatsquash.core.text import json_type
 from chatsquash.formats import documents
 from chatsquash.reading.identify import identify
+from chatsquash.records import NotARecordError, StoredRecord
 from chatsquash.records.datasets import PARQUET, UNBOUNDED, DatasetRow, files, is_forest, rows, session
-from chatsquash.records.line import NotARecordError, StoredRecord
 from chatsquash.records.reading import RowParser, native, parse, record
 from chatsquash.records.stored_tokens import is_token_row, read_tokens
 from chatsquash.redaction.addresses import addresses, may_have_address

@@ -18,8 +18,8 @@ from chatsquash.core.errors import UsageError
 from chatsquash.core.jsonio import leaves
 from chatsquash.core.model import Json, Violation
 from chatsquash.core.text import error_text, pluralize, printable
+from chatsquash.records import NotARecordError, StoredRecord
 from chatsquash.records.datasets import PARQUET, UNBOUNDED, complete_rows, files
-from chatsquash.records.line import NotARecordError, StoredRecord
 from chatsquash.records.reading import message_texts, parse
 from chatsquash.records.stored_tokens import is_token_row
 from chatsquash.results.benchmark_matches import find_tasks

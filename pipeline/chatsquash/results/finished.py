@@ -17,7 +17,6 @@ from chatsquash.core.labels import LabelRow
 from chatsquash.core.model import Finding
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Place, Record
-from chatsquash.core.urls import refuse_remote
 from chatsquash.core.version import __version__
 from chatsquash.dataset.claim import FORGOTTEN, LABELS
 from chatsquash.dataset.columns import IMAGES, additions, record_fields
@@ -29,6 +28,7 @@ from chatsquash.records.datasets import PARQUET
 from chatsquash.results import output as outputs
 from chatsquash.results.verify import verify
 from chatsquash.sources.names import LOGS
+from chatsquash.storage import refuse_remote
 from chatsquash.storage.commit import RUN
 from chatsquash.storage.decoders import PARSER_ERRORS
 from chatsquash.storage.folder import Folder

@@ -14,8 +14,8 @@ from chatsquash.core.errors import UsageError
 from chatsquash.core.outcome import Place
 from chatsquash.core.text import escape, printable, quote
 from chatsquash.dataset.session_table import SESSIONS
+from chatsquash.records import NotARecordError, StoredRecord
 from chatsquash.records.datasets import DatasetRow, rows
-from chatsquash.records.line import NotARecordError, StoredRecord
 from chatsquash.records.places import read
 from chatsquash.records.reading import native, parse, record
 from chatsquash.results.output import damage, lines

@@ -21,8 +21,8 @@ from chatsquash.core.index import Index
 from chatsquash.core.memo import Recent
 from chatsquash.core.model import Json, Message
 from chatsquash.dataset.session_table import SESSIONS
+from chatsquash.records import NotARecordError, StoredRecord
 from chatsquash.records.datasets import DatasetRow, files, rows
-from chatsquash.records.line import NotARecordError, StoredRecord
 from chatsquash.records.reading import RowParser, message_texts, native, record
 from chatsquash.records.stored_tokens import StoredTokens, is_token_row, read_tokens
 from chatsquash.results import output as outputs

@@ -18,8 +18,8 @@ from chatsquash.core.model import Conversation, Finding, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.overview import Row
 from chatsquash.core.text import escape, pluralize
+from chatsquash.records import NotARecordError, StoredRecord
 from chatsquash.records.datasets import rows
-from chatsquash.records.line import NotARecordError, StoredRecord
 from chatsquash.records.reading import parse, record
 from chatsquash.results.check import definitions
 from chatsquash.results.remedies import Look, Remedies, RepairSearch, as_flags, repair_line

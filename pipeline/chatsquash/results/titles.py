@@ -8,7 +8,7 @@ import msgspec
 
 from chatsquash.core import jsonio
 from chatsquash.core.model import Json, Message
-from chatsquash.records.line import NotARecordError
+from chatsquash.records import NotARecordError
 from chatsquash.records.reading import native, record
 from chatsquash.trees.canonical import prompt_text
 

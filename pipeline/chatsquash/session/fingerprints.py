@@ -14,7 +14,7 @@ from chatsquash.core.model import Json
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Likeness, Outcome, Record
 from chatsquash.core.reasoning import PARTS
-from chatsquash.records.line import StoredRecord, digest
+from chatsquash.records import StoredRecord, digest
 from chatsquash.records.reading import message_texts, native, record
 from chatsquash.records.sketch import sketch
 

@@ -16,7 +16,7 @@ from chatsquash.core.blocks import PROMPTS
 from chatsquash.core.model import Json, Mark, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Record
-from chatsquash.records.line import StoredRecord
+from chatsquash.records import StoredRecord
 from chatsquash.records.reading import RESULTS, native, record
 from chatsquash.templates.counting import Counter, RefusedError, Tokenizer
 

@@ -16,7 +16,7 @@ from xxhash import xxh3_128
 from chatsquash.core.index import Index, Sets
 from chatsquash.core.log import Log
 from chatsquash.core.options import Options
-from chatsquash.core.urls import is_remote
+from chatsquash.storage import is_remote
 
 if TYPE_CHECKING:
     from chatsquash.formats.ancestry import Ancestry

@@ -41,8 +41,7 @@ from chatsquash.core.memo import Last
 from chatsquash.core.model import Conversation, Entry, LogHead, Mark, Message, SkippedLine, StageResult, Tool, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Ending, Record, Rejection
-from chatsquash.records import presets
-from chatsquash.records.line import RecordLine
+from chatsquash.records import RecordLine, presets
 from chatsquash.redaction.pseudonyms import Anonymizer
 from chatsquash.session import contents
 from chatsquash.session.cleaning import clean

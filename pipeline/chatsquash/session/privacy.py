@@ -21,7 +21,7 @@ from chatsquash.core.log import Log
 from chatsquash.core.model import Finding, Json, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Facts, Outcome, PreferencePair, Record
-from chatsquash.records.line import digest
+from chatsquash.records import digest
 from chatsquash.redaction import requests
 from chatsquash.redaction.addresses import may_contain_address, may_have_address
 from chatsquash.redaction.privacy import Pieces, Privacy, anonymize_path, kinds, remove_beginnings

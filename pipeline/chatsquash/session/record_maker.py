@@ -18,7 +18,7 @@ from chatsquash.core.options import Options
 from chatsquash.core.outcome import Facts, Record, Rejection, SelectedEntry
 from chatsquash.core.text import printable
 from chatsquash.core.times import stamp
-from chatsquash.records.line import digest
+from chatsquash.records import digest
 from chatsquash.records.reading import record
 from chatsquash.redaction.pseudonyms import Anonymizer, anonymizer, may_change, with_passwords
 from chatsquash.session.plan import Plan, plan, run_stages

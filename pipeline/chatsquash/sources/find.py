@@ -19,7 +19,6 @@ from chatsquash.core.log import Log
 from chatsquash.core.model import STAGING_FOLDER, Finding, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.text import escape
-from chatsquash.core.urls import is_remote, refuse_unknown
 from chatsquash.sources.compression import HEAD, KINDS, ExpandedFile, recognise, stem, uncompressed
 from chatsquash.sources.identity import read_at, status_of
 from chatsquash.sources.logs import Copies, Logs, duplicate_log
@@ -45,6 +44,7 @@ from chatsquash.sources.names import (
 )
 from chatsquash.sources.open import raw
 from chatsquash.sources.outputs import is_output, output_error, output_not_read, output_of
+from chatsquash.storage import is_remote, refuse_unknown
 from chatsquash.storage.folder import Folder
 
 if TYPE_CHECKING:

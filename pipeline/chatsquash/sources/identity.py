@@ -12,8 +12,8 @@ from typing import Any, BinaryIO, TypeGuard
 from xxhash import xxh3_128, xxh3_128_digest
 
 from chatsquash.core.log import Log
-from chatsquash.core.urls import is_remote
 from chatsquash.sources.names import ARCHIVE_SCHEME, container, may_be_document
+from chatsquash.storage import is_remote
 from chatsquash.storage.folder import NEVER_WAITING
 
 _READING = os.O_RDONLY | NEVER_WAITING

@@ -13,11 +13,11 @@ from typing import Any, BinaryIO
 from chatsquash.core.errors import ShortageError
 from chatsquash.core.log import Log, Piece
 from chatsquash.core.options import Options
-from chatsquash.core.urls import is_remote
 from chatsquash.sources import unfold
 from chatsquash.sources.compression import HEAD, ExpandedFile, PositionedFile, recognise
 from chatsquash.sources.identity import is_raw, read_at, status_of
 from chatsquash.sources.names import ARCHIVE_SCHEME, MARK, container
+from chatsquash.storage import is_remote
 from chatsquash.storage.folder import NEVER_WAITING
 
 _SHORTAGES = frozenset((EMFILE, ENFILE, ENOMEM))

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from xxhash import xxh3_128
 
 from chatsquash.core.outcome import EACH, Relative
-from chatsquash.core.urls import is_remote
 from chatsquash.sources.names import ARCHIVE_SCHEME, MARK, container
+from chatsquash.storage import is_remote
 
 if TYPE_CHECKING:
     from chatsquash.sources.archive_logs import StoredMember

@@ -15,7 +15,7 @@ from chatsquash.checks.template import Expectation, Trial
 from chatsquash.core import jsonio
 from chatsquash.core.errors import UsageError
 from chatsquash.core.token_ids import big_endian
-from chatsquash.records.line import NotARecordError
+from chatsquash.records import NotARecordError
 from chatsquash.records.reading import parse, record
 from chatsquash.storage.confine.process import Confined, EndedError, OutOfMemoryError, OutOfTimeError
 from chatsquash.templates.counting import RefusedError, Tokenizer

@@ -17,7 +17,7 @@ from chatsquash.templates.source import download, locate
 
 if TYPE_CHECKING:
     from chatsquash.core.model import Json, Message
-    from chatsquash.records.line import StoredRecord
+    from chatsquash.records import StoredRecord
     from chatsquash.templates.source import TemplateOutput
 
 _FILE = "tokenizer.json"

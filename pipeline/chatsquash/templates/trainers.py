@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from chatsquash.core import jsonio
 from chatsquash.core.errors import UsageError
 from chatsquash.core.model import Json
-from chatsquash.records.line import StoredRecord
+from chatsquash.records import StoredRecord
 from chatsquash.templates.source import TemplateSource, locate, read
 
 _GENERATION = re.compile(r"\{%-?\s*generation\s*-?%\}")

@@ -12,8 +12,8 @@ from chatsquash.core.errors import ChatsquashError, UsageError
 from chatsquash.core.options import Options
 from chatsquash.core.overview import Headline, Overview, Row, count_parts
 from chatsquash.core.text import escape, pluralize
-from chatsquash.core.urls import refuse_remote
 from chatsquash.redaction.pseudonyms import load_key
+from chatsquash.storage import refuse_remote
 from chatsquash.translate import conversations, sendable
 from chatsquash.translate.output import DocumentWriter, Layout, is_lines, output
 from chatsquash.translate.sendable import ForeignReasoning

@@ -18,7 +18,6 @@ from chatsquash.core import jsonio
 from chatsquash.core.errors import UsageError
 from chatsquash.core.model import OURS, Json
 from chatsquash.core.options import Options
-from chatsquash.core.urls import refuse_remote
 from chatsquash.formats import documents
 from chatsquash.formats.base import TurnError
 from chatsquash.reading import envelopes, split_files
@@ -30,6 +29,7 @@ from chatsquash.sources.compression import uncompressed
 from chatsquash.sources.find import discover
 from chatsquash.sources.no_logs import nothing_to_read
 from chatsquash.sources.open import open_file
+from chatsquash.storage import refuse_remote
 from chatsquash.translate import conversations
 
 STREAM = "-"

@@ -8,7 +8,7 @@ from typing import Any
 
 from chatsquash.core.errors import UsageError
 from chatsquash.core.text import escape
-from chatsquash.records.line import NotARecordError, StoredRecord
+from chatsquash.records import NotARecordError, StoredRecord
 from chatsquash.records.places import read
 from chatsquash.records.reading import native, parse, record
 from chatsquash.results.diff.comparison import Comparison, Difference

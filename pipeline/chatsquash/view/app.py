@@ -19,7 +19,7 @@ from starlette.routing import Route
 from chatsquash.core.errors import ChatsquashError
 from chatsquash.core.text import escape, printable_json
 from chatsquash.pages.html.markup import Html, tag
-from chatsquash.records.line import NotARecordError
+from chatsquash.records import NotARecordError
 from chatsquash.records.reading import parse
 from chatsquash.view.conversation import LINK_PARAMETERS, Conversation, trained_on
 from chatsquash.view.guard import Guard, Keys

@@ -13,9 +13,8 @@ from chatsquash.core.marks import FLAGS, is_trained
 from chatsquash.core.model import Json, Message
 from chatsquash.core.outcome import Place
 from chatsquash.pages.html.record import answers
-from chatsquash.records import media
+from chatsquash.records import NotARecordError, StoredRecord, media
 from chatsquash.records.datasets import PARQUET
-from chatsquash.records.line import NotARecordError, StoredRecord
 from chatsquash.records.places import image_file, images
 from chatsquash.records.reading import message_parts, native, parse, record
 from chatsquash.results.titles import title

@@ -20,7 +20,6 @@ from chatsquash.core.log import Log
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome
 from chatsquash.core.text import escape, printable, quote
-from chatsquash.core.urls import is_remote
 from chatsquash.dataset.manifest import parse_options
 from chatsquash.results.types import Input
 from chatsquash.results.verify import filesystem_path
@@ -28,6 +27,7 @@ from chatsquash.sources.compression import uncompressed
 from chatsquash.sources.lines import lines
 from chatsquash.sources.names import ARCHIVE_SCHEME, LOGS
 from chatsquash.sources.open import open_log
+from chatsquash.storage import is_remote
 from chatsquash.view.result import ReplacedError, ViewerResult
 from chatsquash.view.watching import EntryRow, EntryWatch, LoggedRequest, MessageRow, RequestReadError, Seeker
 

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Self
 
 from chatsquash.core.errors import UsageError
 from chatsquash.core.text import escape
-from chatsquash.core.urls import refuse_remote
+from chatsquash.storage import refuse_remote
 from chatsquash.storage.folder import Folder
 from chatsquash.storage.lock import lock, unlock
 

@@ -113,7 +113,7 @@ def timer_options(run: _Run) -> _Run:
 
 def absolute_store(store: str) -> str:
     """Return a path as an absolute one; URLs are not changed."""
-    from chatsquash.core.urls import is_remote
+    from chatsquash.storage import is_remote
 
     return store.rstrip("/") if is_remote(store) else _absolute(store)
 

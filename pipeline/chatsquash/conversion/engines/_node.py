@@ -21,9 +21,9 @@ from chatsquash.conversion.shards.place import Place, Shard
 from chatsquash.core.errors import ChatsquashError
 from chatsquash.core.options import Options
 from chatsquash.core.platform import collect_less
-from chatsquash.core.urls import is_remote
 from chatsquash.core.version import __version__, code_digest
 from chatsquash.sources.open import open_file
+from chatsquash.storage import is_remote
 
 
 def ray_version() -> str:

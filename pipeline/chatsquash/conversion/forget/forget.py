@@ -20,12 +20,11 @@ from chatsquash.core.model import OURS
 from chatsquash.core.options import Options
 from chatsquash.core.platform import name_full_folder
 from chatsquash.core.text import pluralize, quote
-from chatsquash.core.urls import refuse_remote
 from chatsquash.dataset.session_table import SESSIONS
 from chatsquash.dataset.store import Output
 from chatsquash.results.output import is_result
 from chatsquash.results.receipts import Receipts
-from chatsquash.storage import commit
+from chatsquash.storage import commit, refuse_remote
 from chatsquash.storage.folder import Folder, parent_folders
 
 

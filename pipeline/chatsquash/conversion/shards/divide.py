@@ -24,7 +24,6 @@ from chatsquash.core.log import Log
 from chatsquash.core.options import Options
 from chatsquash.core.platform import name_full_folder
 from chatsquash.core.text import escape, format_size, pluralize
-from chatsquash.core.urls import is_remote
 from chatsquash.dataset import output_in
 from chatsquash.dataset.option_rules import refuse_wrong
 from chatsquash.dataset.store import place_of
@@ -33,6 +32,7 @@ from chatsquash.redaction.pseudonyms import fingerprint
 from chatsquash.session.chains import chain_logs
 from chatsquash.session.lineages import Lineages
 from chatsquash.sources.find import Discovery
+from chatsquash.storage import is_remote
 
 _SHARD_SIZES = 500_000_000, 2_000_000_000
 """Minimum and maximum bytes of logs per shard, if the number of shards is derived from the bytes."""

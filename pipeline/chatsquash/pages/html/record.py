@@ -14,8 +14,7 @@ from chatsquash.core import chat, jsonio, reasoning
 from chatsquash.core.marks import FLAGS
 from chatsquash.core.model import Json, Message
 from chatsquash.pages.html.markup import Child, Html, tag, together
-from chatsquash.records import media
-from chatsquash.records.line import StoredRecord
+from chatsquash.records import StoredRecord, media
 from chatsquash.records.reading import RESULTS, call_arguments, message_calls
 
 _OPENING = 90

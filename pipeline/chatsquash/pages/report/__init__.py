@@ -15,7 +15,6 @@ from chatsquash.core.errors import ChatsquashError, UsageError
 from chatsquash.core.model import Json
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Place
-from chatsquash.core.urls import is_remote, refuse_remote
 from chatsquash.dataset.claim import REJECTED, REPLIES
 from chatsquash.dataset.manifest import parse_options
 from chatsquash.dataset.option_rules import refuse_wrong
@@ -29,13 +28,14 @@ from chatsquash.pages.report.chart_data import result_charts
 from chatsquash.pages.report.page import page
 from chatsquash.pages.report.selection import Findings, Key, Observer, Pick, pick_sessions, table
 from chatsquash.pages.report.sessions import Content, Entries, PageSession
-from chatsquash.records.line import NotARecordError, StoredRecord
+from chatsquash.records import NotARecordError, StoredRecord
 from chatsquash.records.media import FOLDER
 from chatsquash.records.places import read_all
 from chatsquash.records.reading import native, parse, record
 from chatsquash.results.output import ResultFolder, damage
 from chatsquash.results.types import Input, RejectedRow, ReplyRow
 from chatsquash.results.verify import filesystem_path, log_differences
+from chatsquash.storage import is_remote, refuse_remote
 from chatsquash.storage.commit import RUN
 
 PAGE = "report.html"

@@ -13,7 +13,7 @@ from chatsquash.core.model import Severity
 from chatsquash.core.text import pluralize
 from chatsquash.dataset.claim import FINDINGS
 from chatsquash.dataset.session_table import SESSIONS
-from chatsquash.records.line import NotARecordError
+from chatsquash.records import NotARecordError
 from chatsquash.records.places import rows
 from chatsquash.records.reading import parse, record, texts
 from chatsquash.results.frame import frame_of

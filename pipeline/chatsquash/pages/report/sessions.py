@@ -13,7 +13,7 @@ from chatsquash.pages.html.markup import Child, Html, tag
 from chatsquash.pages.html.record import Showing, fitting, medium, size, tools
 from chatsquash.pages.report.advice import Advice
 from chatsquash.pages.report.charts import Chart, bounded
-from chatsquash.records.line import StoredRecord
+from chatsquash.records import StoredRecord
 from chatsquash.results.types import FindingRow
 
 MOST = 60_000

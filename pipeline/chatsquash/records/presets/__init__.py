@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from chatsquash.core.model import Mark, Violation
     from chatsquash.core.options import Options
     from chatsquash.core.shape_options import Media, Unpaired
-    from chatsquash.records.line import StoredRecord
+    from chatsquash.records import StoredRecord
 
 DEFAULT = "chat"
 """The default preset, whose records are specified."""

@@ -14,9 +14,8 @@ from chatsquash.checks import shapes
 from chatsquash.core import chat, jsonio
 from chatsquash.core.model import Conversation, Json, Violation
 from chatsquash.core.text import json_type
-from chatsquash.records import markup, schema
+from chatsquash.records import NotARecordError, StoredRecord, markup, schema
 from chatsquash.records.arguments import objects_or_texts
-from chatsquash.records.line import NotARecordError, StoredRecord
 from chatsquash.records.notes import CannotHoldError
 from chatsquash.records.presets import NO_CHOICES, Choices, Column, ShapeResult
 from chatsquash.records.schema import TEXT

@@ -12,9 +12,8 @@ from typing import Any
 
 from chatsquash.core import chat, jsonio
 from chatsquash.core.model import Conversation
-from chatsquash.records import markup, schema
+from chatsquash.records import StoredRecord, markup, schema
 from chatsquash.records.arguments import objects_or_texts
-from chatsquash.records.line import StoredRecord
 from chatsquash.records.presets import NO_CHOICES, Choices, Column, ShapeResult
 from chatsquash.records.shaping import PlainConversation, count_users_after_results, merge_turns, shape_record
 from chatsquash.records.turns import Turn

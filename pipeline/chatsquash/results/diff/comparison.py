@@ -14,7 +14,6 @@ from typing import Any, Literal, NamedTuple, Self
 from chatsquash.core.errors import UsageError
 from chatsquash.core.outcome import Place
 from chatsquash.core.text import pluralize
-from chatsquash.core.urls import refuse_remote
 from chatsquash.dataset.claim import FORGOTTEN
 from chatsquash.dataset.session_table import SESSIONS
 from chatsquash.results import output as outputs
@@ -22,6 +21,7 @@ from chatsquash.results.diff.sessions import SessionRows, Side
 from chatsquash.results.output import Lines, OutputSource, ResultFolder
 from chatsquash.results.receipts import Receipts
 from chatsquash.results.types import SessionRow
+from chatsquash.storage import refuse_remote
 from chatsquash.storage.folder import Folder
 
 Kind = Literal["added", "removed", "changed"]

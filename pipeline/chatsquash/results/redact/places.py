@@ -12,11 +12,11 @@ from typing import NamedTuple
 from chatsquash.core.errors import UsageError
 from chatsquash.core.model import OURS
 from chatsquash.core.text import escape
-from chatsquash.core.urls import refuse_remote
 from chatsquash.dataset.card import TRACES
 from chatsquash.dataset.groups import sanitise
 from chatsquash.records.datasets import PARQUET, is_dataset
 from chatsquash.sources.compression import suffixes
+from chatsquash.storage import refuse_remote
 from chatsquash.storage.commit import RUN
 
 _REPORTS = "reports"

@@ -20,8 +20,8 @@ from chatsquash.core.options import Options
 from chatsquash.core.text import printable
 from chatsquash.dataset.reports.tables import REDACTIONS
 from chatsquash.dataset.shards import packer_of
+from chatsquash.records import NotARecordError
 from chatsquash.records.datasets import PARQUET, complete_rows, flat, is_forest, session
-from chatsquash.records.line import NotARecordError
 from chatsquash.records.reading import parse
 from chatsquash.redaction import lists
 from chatsquash.redaction.lists import hash_list

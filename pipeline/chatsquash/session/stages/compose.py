@@ -8,7 +8,7 @@ from chatsquash.checks import reading
 from chatsquash.checks.phrases import Phrases
 from chatsquash.core import chat, jsonio, marks
 from chatsquash.core.model import Conversation, Message, Response, StageResult, Violation
-from chatsquash.records.line import RecordLine, digest
+from chatsquash.records import RecordLine, digest
 from chatsquash.records.presets import Choices, Preset
 from chatsquash.session.session import Snapshot
 from chatsquash.session.stages.tools import analyse_definitions

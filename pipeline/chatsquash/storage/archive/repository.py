@@ -12,8 +12,7 @@ from errno import ENOENT, ENOTSUP
 from pathlib import Path
 
 from chatsquash.core.errors import UsageError
-from chatsquash.core.urls import is_remote, refuse_unknown
-from chatsquash.storage import stores
+from chatsquash.storage import is_remote, refuse_unknown, stores
 from chatsquash.storage.archive import blocks, layout, packs
 from chatsquash.storage.archive.cipher import Cipher, cipher_of, new_config
 from chatsquash.storage.archive.index import ChunkIndex, ChunkPlace

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from chatsquash.core.errors import UsageError
 from chatsquash.core.text import quote
-from chatsquash.core.urls import REMOTE, refuse_unknown
+from chatsquash.storage import REMOTE, refuse_unknown
 from chatsquash.storage.stores.base import Store, StoredBytes, StoredObject, WritableStore
 
 __all__ = [

@@ -9,7 +9,7 @@ from chatsquash.core.model import Message
 from chatsquash.core.text import escape, pluralize, printable_json, shorten
 from chatsquash.pages.html.markup import Child, Html, tag
 from chatsquash.pages.html.record import Showing, fitting
-from chatsquash.records.line import StoredRecord
+from chatsquash.records import StoredRecord
 from chatsquash.results.diff.comparison import Difference
 from chatsquash.view.against import Against
 from chatsquash.view.conversation import Conversation

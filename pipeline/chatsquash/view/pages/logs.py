@@ -14,7 +14,7 @@ from chatsquash.core.text import escape, pluralize
 from chatsquash.core.times import stamp
 from chatsquash.pages.html.markup import Child, Html, tag, text, together
 from chatsquash.pages.html.record import Showing, fitting, size
-from chatsquash.records.line import StoredRecord
+from chatsquash.records import StoredRecord
 from chatsquash.records.reading import message_parts
 from chatsquash.view.conversation import Conversation
 from chatsquash.view.difference import DiffStep, steps

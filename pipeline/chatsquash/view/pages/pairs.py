@@ -13,8 +13,8 @@ from chatsquash.core.text import escape, pluralize
 from chatsquash.dataset.shards import PAIRS
 from chatsquash.pages.html.markup import Child, Html, tag, together
 from chatsquash.pages.html.record import Showing, fitting
+from chatsquash.records import NotARecordError, StoredRecord
 from chatsquash.records.datasets import is_dataset
-from chatsquash.records.line import NotARecordError, StoredRecord
 from chatsquash.records.places import rows
 from chatsquash.records.reading import record
 from chatsquash.view.pages import code

@@ -11,8 +11,8 @@ from chatsquash.core import jsonio
 from chatsquash.core.errors import ChatsquashError, UsageError
 from chatsquash.core.text import escape
 from chatsquash.pages.html.markup import Html, tag
+from chatsquash.records import NotARecordError
 from chatsquash.records.datasets import PARQUET
-from chatsquash.records.line import NotARecordError
 from chatsquash.records.places import LONGEST, open_records, rows
 from chatsquash.records.reading import native, parse, record
 from chatsquash.results.titles import title

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from chatsquash.core.text import escape, pluralize
 from chatsquash.pages.html.markup import Child, Html, tag, text
-from chatsquash.records.line import StoredRecord
+from chatsquash.records import StoredRecord
 from chatsquash.view.conversation import Conversation
 from chatsquash.view.pages.conversation import head, message_url
 from chatsquash.view.pages.layout import facts, page, spaced
