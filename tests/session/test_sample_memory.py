@@ -56,8 +56,7 @@ def test_lines_outside_of_memory_give_the_same_bytes(tmp_path, monkeypatch, opti
         write_log(tmp_path / f"logs/{at}.jsonl", *growing(12 + at))
     given = Options(anonymize=False, preset="hf", workers=1, **options)
     convert(tmp_path / "logs", tmp_path / "one", given)
-    for module in (line_spool, frames):
-        monkeypatch.setattr(module, "MOST", 1)
+    monkeypatch.setattr(line_spool, "MOST", 1)
     monkeypatch.setattr(samples, "LineSpool", lambda: LineSpool(1))
     monkeypatch.setattr("chatsquash.conversion.workers._WORTH_A_PROCESS", 1)
     given = Options(anonymize=False, preset="hf", workers=workers, **options)

@@ -20,12 +20,14 @@ from chatsquash.core import jsonio
 from chatsquash.core.lazy import LazyModule
 from chatsquash.core.log import Log
 from chatsquash.core.outcome import LinePlace, Outcome
-from chatsquash.storage.line_spool import MOST, SpooledLine
 
 if TYPE_CHECKING:
     import pickle
+
+    from chatsquash.storage import line_spool
 else:
     pickle = LazyModule("pickle")
+    line_spool = LazyModule("chatsquash.storage.line_spool")
 
 T = TypeVar("T")
 _MANY = 1000
@@ -104,8 +106,8 @@ def fill(outcome: Outcome, read: Callable[[LinePlace], bytes]) -> Outcome:
     size = sum([each.line_place.size for each in outcome.records if each.line_place])
     for record in outcome.records:
         place = record.line_place
-        if place is not None and size > MOST:
-            content = SpooledLine(partial(_read, read, place), place.size - 1)
+        if place is not None and size > line_spool.MOST:
+            content = line_spool.SpooledLine(partial(_read, read, place), place.size - 1)
             record = replace(record, content=content, line_place=None)  # noqa: PLW2901
         elif place is not None:
             line = read(place)

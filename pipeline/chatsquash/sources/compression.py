@@ -9,13 +9,18 @@ from collections.abc import Callable
 from errno import ENOTSUP
 from pathlib import PurePath
 from sys import modules
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from chatsquash.core.lazy import LazyModule
 from chatsquash.core.log import Log
 from chatsquash.core.options import Options
-from chatsquash.storage import decoders
+
+if TYPE_CHECKING:
+    from chatsquash.storage import decoders
+else:
+    decoders = LazyModule("chatsquash.storage.decoders")
 
 HEAD = 10
 """The number of bytes needed to detect the compression of a stream."""
@@ -64,17 +69,23 @@ class Compression(Struct, frozen=True):
         return (OSError, *decoders.PARSER_ERRORS, *libraries)
 
 
+# The functions delay the import of the decoders, which few runs need.
 KINDS = {
-    ".gz": Compression(rb"\x1f\x8b\x08", decoders.Gzip, ("zlib.error",)),
+    ".gz": Compression(rb"\x1f\x8b\x08", lambda: decoders.Gzip(), ("zlib.error",)),  # noqa: PLW0108
     ".bz2": Compression(
-        rb"BZh[1-9](1AY&SY|\x17rE8P\x90)", decoders.bzip2, needs="bzip2 requires a Python build that includes it"
+        rb"BZh[1-9](1AY&SY|\x17rE8P\x90)",
+        lambda: decoders.bzip2(),  # noqa: PLW0108
+        needs="bzip2 requires a Python build that includes it",
     ),
     ".xz": Compression(
-        rb"\xfd7zXZ\0", decoders.xz, ("lzma.LZMAError",), needs="xz requires a Python build that includes it"
+        rb"\xfd7zXZ\0",
+        lambda: decoders.xz(),  # noqa: PLW0108
+        ("lzma.LZMAError",),
+        needs="xz requires a Python build that includes it",
     ),
     ".zst": Compression(
         rb"\x28\xb5\x2f\xfd|" + _SKIPPABLE_FRAME,
-        decoders.zstd,
+        lambda: decoders.zstd(),  # noqa: PLW0108
         ("compression.zstd.ZstdError", "zstandard.ZstdError"),
         needs="zstd requires Python 3.14, or pip install 'chatsquash[zstd]'",
         piece=1 << 9,  # a block of four bytes may expand to 128 KiB
