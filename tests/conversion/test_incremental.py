@@ -233,7 +233,7 @@ def test_an_interrupt_after_the_commit_says_that_all_was_written(here, monkeypat
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("chatsquash.conversion.incremental.Incremental.delete_useless", interrupt)
+    monkeypatch.setattr("chatsquash.conversion.inputs.Incremental.delete_useless", interrupt)
     with pytest.raises(KeyboardInterrupt) as caught:
         convert("logs", "out", KEEP)
     assert caught.value.__notes__ == ["the output was already complete"]

@@ -14,8 +14,7 @@ from msgspec import structs
 
 from chatsquash.checks import dataset, reading
 from chatsquash.conversion.complete_options import choose_grouping, with_key
-from chatsquash.conversion.incremental import Incremental
-from chatsquash.conversion.inputs import Converting, SessionInputs, find
+from chatsquash.conversion.inputs import Converting, Incremental, SessionInputs, find
 from chatsquash.conversion.progress import Observer, Watch
 from chatsquash.core.accounting import Usage, count_once
 from chatsquash.core.lazy import LazyModule
