@@ -224,7 +224,7 @@ def choices_named(module: Path) -> list[str]:
 def test_the_choices_of_an_option_are_named_where_it_is_declared_and_nowhere_else():
     named = {str(module.relative_to(PACKAGE)): choices_named(module) for module in PACKAGE.rglob("*.py")}
     found = {module: names for module, names in named.items() if names}
-    assert {*found} <= {"core/options.py", "core/record_options.py", "core/shape_options.py"}
+    assert {*found} <= {"core/options.py", "core/record_options.py"}
     names = [name for module in found.values() for name in module]
     assert names
     assert len(set(names)) == len(names)

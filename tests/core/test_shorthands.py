@@ -6,8 +6,7 @@ import chatsquash
 from chatsquash import Options, convert
 from chatsquash.core.errors import UsageError
 from chatsquash.core.options import SUCCESS
-from chatsquash.core.record_options import RecordOptions
-from chatsquash.core.shape_options import Preset
+from chatsquash.core.record_options import Preset, RecordOptions
 from chatsquash.core.shorthands import expand
 from chatsquash.dataset import trainers
 from tests.conftest import assistant, cases, log_line, user, write_log

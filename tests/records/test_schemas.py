@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from chatsquash import Options, convert_session
 from chatsquash.checks import rules
 from chatsquash.core.model import Conversation
-from chatsquash.core.shape_options import BridgeResults, Enums, Media, Reasoning, System, ToolIds, Unpaired
+from chatsquash.core.record_options import BridgeResults, Enums, Media, Reasoning, System, ToolIds, Unpaired
 from chatsquash.dataset.option_rules import matching_pairs
 from chatsquash.records import presets
 from chatsquash.records.presets import Choices

@@ -16,7 +16,7 @@ from chatsquash.checks import contents, shapes
 from chatsquash.core import chat
 from chatsquash.core import reasoning as thoughts
 from chatsquash.core.model import Json, Message
-from chatsquash.core.shape_options import Media
+from chatsquash.core.record_options import Media
 from chatsquash.core.text import quote
 from chatsquash.formats import parts
 from chatsquash.formats.calls import custom_input

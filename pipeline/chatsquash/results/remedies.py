@@ -12,7 +12,7 @@ from chatsquash.checks import rules
 from chatsquash.checks.template import Kind
 from chatsquash.core.model import Conversation
 from chatsquash.core.options import Options, list_options
-from chatsquash.core.shape_options import Preset
+from chatsquash.core.record_options import Preset
 from chatsquash.core.text import pluralize
 from chatsquash.dataset.option_rules import matching_pairs
 from chatsquash.records import presets

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from chatsquash.core.model import Mark, Violation
     from chatsquash.core.options import Options
-    from chatsquash.core.shape_options import Media, Unpaired
+    from chatsquash.core.record_options import Media, Unpaired
     from chatsquash.records import StoredRecord
 
 DEFAULT = "chat"
