@@ -5,9 +5,8 @@ import json
 
 from chatsquash import Options, convert
 from chatsquash.core.accounting import ToolUse, TrainedReplies, Usage
-from chatsquash.dataset.card import CardFacts, card
-from chatsquash.dataset.card_statistics import Statistics
-from chatsquash.dataset.model_terms import FAMILIES, UNKNOWN, terms_of
+from chatsquash.dataset.card import card
+from chatsquash.dataset.card_facts import FAMILIES, UNKNOWN, CardFacts, Statistics, terms_of
 from chatsquash.dataset.summary import ModelTotals
 from tests.conftest import cases, log_line, write_log
 

@@ -25,8 +25,8 @@ from chatsquash.core.outcome import Outcome, Place
 from chatsquash.core.platform import name_full_folder
 from chatsquash.core.text import printable
 from chatsquash.dataset import output_in
-from chatsquash.dataset.card import CARD, card, card_facts
-from chatsquash.dataset.card_statistics import Statistics
+from chatsquash.dataset.card import CARD, card
+from chatsquash.dataset.card_facts import Statistics, card_facts
 from chatsquash.dataset.choice import Selection, Selector, stop_for
 from chatsquash.dataset.claim import FORGOTTEN
 from chatsquash.dataset.filters import reject_all

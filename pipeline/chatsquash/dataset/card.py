@@ -5,20 +5,24 @@ from __future__ import annotations
 import json
 from array import array
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
-
-from msgspec import Struct
+from typing import TYPE_CHECKING
 
 from chatsquash.core.accounting import TrainedReplies
-from chatsquash.core.options import Options
 from chatsquash.core.text import escape, inference_match, pluralize
-from chatsquash.dataset.card_statistics import FEATURES, TRUNCATED, UNKNOWN_END, Statistics, quantile
-from chatsquash.dataset.columns import IMAGES, Field, features, fields, has_json, pair_fields
-from chatsquash.dataset.model_terms import terms, terms_of
+from chatsquash.dataset.card_facts import (
+    FEATURES,
+    TRUNCATED,
+    UNKNOWN_END,
+    CardFacts,
+    Statistics,
+    quantile,
+    terms,
+    terms_of,
+)
+from chatsquash.dataset.columns import IMAGES, Field, features, has_json
 
 if TYPE_CHECKING:
     from chatsquash.dataset.shards import Shards
-    from chatsquash.dataset.summary import ModelTotals
 
 CARD = "README.md"
 TRACES = "traces"
@@ -47,57 +51,6 @@ _TRACES = (
     "The traces have no splits and no images.",
 )
 _INERT = str.maketrans("`|", "'¦")
-
-
-class CardFacts(Struct, frozen=True):
-    """The facts that the card presents."""
-
-    columns: list[Field]
-    pair_columns: list[Field]
-    has_types: bool
-    """Whether the files contain the types of their columns, as Parquet does."""
-    statistics: Statistics
-    anonymized: bool
-    flag: str
-    """The member that marks the messages trained on, or ``none``."""
-    are_samples: bool
-    """Whether each record is a sample: one or more replies with their context."""
-    is_forest: bool = False
-    """Whether the rows of the files are the messages of the samples."""
-    counts: dict[str, Any] = {}
-    """The counts of the run, as in ``run.json``."""
-    models: dict[str, ModelTotals] = {}
-    """The messages and replies that are trained on, by model; the model is ``""`` if it is not logged."""
-    options: dict[str, object] = {}
-    """The options with values other than their defaults."""
-    files: list[str] = []
-    """The record files of the default layout; empty for a dataset folder."""
-    splits: dict[str, Shards] = {}
-    """The splits of a dataset folder that have records."""
-    pairs: dict[str, Shards] = {}
-    """The splits that have pairs."""
-    has_traces: bool = False
-    """Whether the folder contains a session trace for each record."""
-
-    @property
-    def records(self) -> int:
-        """The number of records."""
-        return len(self.statistics.turns)
-
-
-def card_facts(options: Options, statistics: Statistics) -> CardFacts:
-    """Return the facts that are known before the run has written its files."""
-    return CardFacts(
-        columns=fields(options),
-        pair_columns=pair_fields(options) if options.pairs != "none" else [],
-        has_types=options.format == "parquet",
-        statistics=statistics,
-        anonymized=options.anonymize,
-        flag=options.flag,
-        are_samples=options.samples != "session",
-        is_forest=options.samples == "forest",
-        has_traces=options.traces,
-    )
 
 
 def card(facts: CardFacts) -> str:

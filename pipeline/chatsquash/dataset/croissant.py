@@ -13,8 +13,7 @@ from typing import Any
 from chatsquash.core.model import Json
 from chatsquash.core.text import escape, pluralize
 from chatsquash.core.version import __version__
-from chatsquash.dataset.card import CardFacts
-from chatsquash.dataset.card_statistics import TRUNCATED, UNKNOWN_END, Statistics
+from chatsquash.dataset.card_facts import TRUNCATED, UNKNOWN_END, CardFacts, Statistics
 from chatsquash.dataset.store import StagedFile
 
 CROISSANT = "croissant.json"

@@ -13,7 +13,8 @@ from chatsquash.core.model import Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome, Place, Record
 from chatsquash.core.text import printable_json
-from chatsquash.dataset.card import CARD, TRACES, CardFacts, card
+from chatsquash.dataset.card import CARD, TRACES, card
+from chatsquash.dataset.card_facts import CardFacts
 from chatsquash.dataset.columns import additions
 from chatsquash.dataset.croissant import CROISSANT, croissant
 from chatsquash.dataset.shards import FOLDER, PAIRS, Shards
