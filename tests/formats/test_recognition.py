@@ -5,6 +5,7 @@ import copy
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import astuple
 
 from chatsquash import formats
 from chatsquash.formats import NO_RANK, PLAIN_RANK, Recognised, look_alike, recognise, recognise_file
@@ -203,8 +204,8 @@ UNMARKED, UNKNOWN, CLASH = line("openai_chat", PLAIN_RANK, PLAIN), line(None, NO
     ("as many lines of each", [line("anthropic"), line("gemini")], ("gemini", "gemini on 1 of 2 lines (w), anthropic on 1", True)),
 )  # fmt: skip
 def test_a_file(lines, expected):
-    assert recognise_file(lines) == expected
-    assert recognise_file(lines[::-1])[::2] == expected[::2], "the order of the lines does not matter"
+    assert astuple(recognise_file(lines)) == expected
+    assert astuple(recognise_file(lines[::-1]))[::2] == expected[::2], "the order of the lines does not matter"
 
 
 ALIKE = [

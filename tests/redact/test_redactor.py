@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from chatsquash.core import jsonio
 from chatsquash.redaction.forms import merge_overlapping
 from chatsquash.redaction.lists import Lists, values
+from chatsquash.redaction.placeholders import PLACEHOLDER
 from chatsquash.redaction.redactor import Redactor
 from chatsquash.redaction.texts import Texts
-from chatsquash.redaction.values import PLACEHOLDER, Hit, Placeholders, UnsearchedError, Value
+from chatsquash.redaction.values import Hit, Placeholders, UnsearchedError, Value
 from tests.conftest import cases
 
 KEY = b"a key for tests of it"

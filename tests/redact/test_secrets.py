@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chatsquash.redaction.placeholders import blank_placeholders
 from chatsquash.redaction.secrets import Secrets, kind_of
-from chatsquash.redaction.values import Placeholders, blank_placeholders
+from chatsquash.redaction.values import Placeholders
 from tests.conftest import cases
 from tests.redact.rows import texts
 

@@ -18,7 +18,7 @@ from chatsquash.provenance.rules import NOT_IN_LOG, SPELLING, Rules
 from chatsquash.provenance.sources import Sources
 from chatsquash.provenance.tokens import JSON, texts_of
 from chatsquash.provenance.values import MessageOrigin, Proof, StoredFile, pack
-from chatsquash.redaction.values import PLACEHOLDER
+from chatsquash.redaction.placeholders import PLACEHOLDER
 
 _LISTS = ("messages", "conversations", "prompt", "completion")
 """The members of records with messages, in their order."""

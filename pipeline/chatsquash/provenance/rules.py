@@ -5,7 +5,7 @@ from __future__ import annotations
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome
 from chatsquash.records import presets
-from chatsquash.redaction.values import PLACEHOLDER
+from chatsquash.redaction.placeholders import PLACEHOLDER
 
 JOIN, SPELLING, STRIP = "join", "spelling", "strip"
 """Rules that are part of reading a format: joined parts, the spelling of JSON, and white space around texts."""

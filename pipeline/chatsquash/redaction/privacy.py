@@ -18,7 +18,7 @@ from chatsquash.redaction import requests
 from chatsquash.redaction.addresses import FILE_ENDINGS
 from chatsquash.redaction.forms import merge_overlapping
 from chatsquash.redaction.pseudonyms import Anonymizer, anonymizer
-from chatsquash.redaction.values import Finder, Hit, Placeholders, UnsearchedError, Value, contains_secret
+from chatsquash.redaction.values import Finder, Hit, Placeholders, UnsearchedError, Value
 
 _PATH_PURPOSE = "path:"
 _PRIVATE_OPTIONS = ("redact_names", "redact_known", "allow", "deny", "write_known", "tool_report_path")
@@ -244,6 +244,8 @@ class Pieces:
     def masked_pieces(self) -> list[int]:
         """Return the pieces except the last one that contain a placeholder of a secret."""
         pieces = enumerate(self.values[:-1])
+        from chatsquash.redaction.placeholders import contains_secret  # imported here because few runs need it
+
         return [at for at, each in pieces if contains_secret(jsonio.dumps(each).decode())]
 
     def replies(self, pieces: Iterable[int]) -> list[int]:

@@ -13,6 +13,7 @@ from chatsquash.core import jsonio
 from chatsquash.core.lazy import lazy_compile
 from chatsquash.core.model import Json
 from chatsquash.redaction.forms import merge_overlapping
+from chatsquash.redaction.placeholders import blank_placeholders
 from chatsquash.redaction.texts import Texts, insert, text_at
 from chatsquash.redaction.values import (
     Finder,
@@ -20,7 +21,6 @@ from chatsquash.redaction.values import (
     Placeholders,
     UnsearchedError,
     Value,
-    blank_placeholders,
     value_of,
 )
 

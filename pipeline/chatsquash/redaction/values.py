@@ -3,12 +3,10 @@
 # No ``from __future__ import annotations``: tuples compile annotations that are texts.
 import hashlib
 import hmac
-import re
 from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple
 
-from chatsquash.core.lazy import lazy_compile
 from chatsquash.core.outcome import Redaction
 
 _TAG = 10
@@ -22,11 +20,6 @@ _REMEMBERED = 8192
 _BARE = {"USER": "user-", "NAME": "name_"}
 """The prefixes for kinds within paths and identifiers, where angle brackets are invalid."""
 _VALUE_PURPOSE, _DIGITS_PURPOSE = "value:", "digits:"
-PLACEHOLDER = lazy_compile(
-    r"<(?P<kind>[A-Z][A-Z0-9_]{0,63})_[0-9a-f]{10}>|(?<![0-9a-z])(?:user-|name_)[0-9a-f]{10}(?![0-9a-z])"
-    r"|(?<![0-9a-z])[0-9a-z]{16}(?:@|%40)[0-9a-z]{8}\.example"
-)
-"""Placeholders of secrets, users and names, and pseudonyms of addresses."""
 
 
 class Hit(NamedTuple):
@@ -130,30 +123,6 @@ def redaction(value: Hit | Value, count: int, placeholders: Placeholders | None,
     return Redaction(value.kind, value.rule, tag, count, digest)
 
 
-def blank_placeholders(text: str) -> str:
-    """Replace the placeholders of an earlier run with NUL characters, so that they are not detected."""
-    return PLACEHOLDER.sub(_blank, text)
-
-
-def contains_secret(text: str) -> bool:
-    """Return whether a text contains a placeholder of a secret."""
-    matches = (each for each in PLACEHOLDER.finditer(text) if each["kind"])
-    return any(_is_kind(each["kind"]) and is_secret(each["kind"]) for each in matches)
-
-
 def words(kind: str) -> str:
     """Return a kind as words."""
     return kind.lower().replace("_", " ")
-
-
-def _blank(match: re.Match[str]) -> str:
-    is_one = match["kind"] is None or _is_kind(match["kind"])
-    return "\0" * len(match[0]) if is_one else match[0]
-
-
-@lru_cache(maxsize=_REMEMBERED)
-def _is_kind(name: str) -> bool:
-    """Return whether a name may be a kind, rather than a secret itself."""
-    from chatsquash.redaction.secrets import kind_of  # whose rules are rarely needed
-
-    return kind_of(name) == "SECRET"

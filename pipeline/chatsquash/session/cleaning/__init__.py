@@ -20,7 +20,7 @@ from chatsquash.core.model import AddedRun, Edits, Entry, Message, Origin, Respo
 from chatsquash.core.registry import Room, declaration
 
 if TYPE_CHECKING:
-    from chatsquash.session.cleaning._rule_states import FollowerState, TidyState
+    from chatsquash.session.cleaning._rule_states import Follower, FollowerState, Tidy, TidyState
 
 
 class CleaningRule(Struct, frozen=True, eq=False, kw_only=True):
@@ -50,24 +50,6 @@ class RuleSet(Struct, frozen=True, eq=False):
     PLACE: int
     """The position of the set among all sets."""
     RULES: tuple[CleaningRule, ...]
-
-
-class Tidy(Struct, frozen=True):
-    """A rule that looks at one message."""
-
-    name: str
-    work: Callable[[Message], Message | None]
-    """Return the new message: the same object if the rule does not apply, ``None`` to remove it."""
-
-
-class Follower(Struct, frozen=True):
-    """A rule that also looks at the next message."""
-
-    name: str
-    removes: Callable[[Message], bool]
-    """Whether a message is removed if the next one has ``role``."""
-    role: str
-    """The role of the next message."""
 
 
 class Rules(Struct, frozen=True):
@@ -128,14 +110,14 @@ def _rules(sets: tuple[str, ...]) -> Rules:
         over_messages.append(rule.name)
         for role in rule.roles:
             if rule.tidy:
-                tidy.setdefault(role, []).append(Tidy(rule.name, rule.tidy))
+                tidy.setdefault(role, []).append((rule.name, rule.tidy))
             if rule.removes:
-                removes.setdefault(role, []).append(Follower(rule.name, rule.removes, rule.follower))
+                removes.setdefault(role, []).append((rule.name, rule.removes, rule.follower))
     touches: dict[str, list[Callable[[Message], bool]]] = {}
     for role, rules in tidy.items():
-        touches[role] = [partial(_changes, each.work) for each in rules]
+        touches[role] = [partial(_changes, work) for _, work in rules]
     for role, followers in removes.items():
-        touches.setdefault(role, []).extend(each.removes for each in followers)
+        touches.setdefault(role, []).extend(removes_message for _, removes_message, _ in followers)
     return Rules(tidy, removes, drops, tuple(over_messages), touches, _clear(sets))
 
 

@@ -8,14 +8,17 @@ results for a kept run remain valid, except for its last message, whose follower
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Generic, TypeVar
 
 from chatsquash.core.edits import Builder, replay
 from chatsquash.core.model import Edits, KeptRun, Message
-from chatsquash.session.cleaning import Follower, Tidy
 
 R = TypeVar("R")
+Tidy = tuple[str, Callable[[Message], Message | None]]
+"""A rule that looks at one message: its name, and a function that returns the message as ``CleaningRule.tidy``."""
+Follower = tuple[str, Callable[[Message], bool], str]
+"""A rule that also looks at the next message: its name, ``CleaningRule.removes``, and the role of the next message."""
 
 
 class _TouchedPlaces:
@@ -81,13 +84,13 @@ class TidyState(_RuleState[Tidy]):
         return result
 
     def _tidy(self, message: Message, places: _TouchedPlaces, at: int) -> Message | None:
-        for rule in self._rules.get(message["role"], ()):
-            result = rule.work(message)
+        for name, work in self._rules.get(message["role"], ()):
+            result = work(message)
             if result is None:
-                places.touch(rule.name, at, removed=True)
+                places.touch(name, at, removed=True)
                 return None
             if result is not message:
-                places.touch(rule.name, at, removed=False)
+                places.touch(name, at, removed=False)
             message = result
         return message
 
@@ -136,9 +139,9 @@ class FollowerState(_RuleState[Follower]):
     def _rule_for(self, message: Message, follower: Message | None) -> str | None:
         if follower is None:
             return None
-        for rule in self._rules.get(message["role"], ()):
-            if follower["role"] == rule.role and rule.removes(message):
-                return rule.name
+        for name, removes, role in self._rules.get(message["role"], ()):
+            if follower["role"] == role and removes(message):
+                return name
         return None
 
 
