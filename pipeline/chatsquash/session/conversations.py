@@ -15,11 +15,11 @@ from msgspec.structs import replace
 from chatsquash.checks import coverage as checks
 from chatsquash.checks.reading import short_tail
 from chatsquash.core.accounting import ReplyOutcome
-from chatsquash.core.memo import Last
 from chatsquash.core.model import AddedRun, Entry, Mark, Message, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Record, Rejection
 from chatsquash.records import presets
+from chatsquash.session.growing_sessions import convert_growing
 from chatsquash.session.log_findings import (
     SessionCoverage,
     find_unrelated,
@@ -34,6 +34,7 @@ from chatsquash.session.reply_counts import (
     count_flags,
     count_in_record,
     find_repeated,
+    judge_of_run,
     needs_marks,
     place_record,
     sum_coverage,
@@ -58,7 +59,6 @@ from chatsquash.trees.trees import Trees
 
 if TYPE_CHECKING:
     from chatsquash.session.samples import Make, Reread
-    from chatsquash.trees.loss import Judge
 
 RecordResult = tuple[Record | Rejection, list[Violation]]
 """The result of converting a snapshot: the record or the reason for its rejection, and the findings."""
@@ -78,10 +78,6 @@ def restore_last(session: Session, snapshot: Snapshot, restore: str) -> tuple[Sn
 
 
 _PARTS = {"none": (False, False), "reasoning": (True, False), "results": (False, True), "all": (True, True)}
-
-
-_ADDS_CONTEXT = ("results", "all")
-"""The values of ``--restore`` that add context which the model did not see."""
 
 
 def _restore(
@@ -165,25 +161,12 @@ def _marks_of_last(
     """Return the marks of the default record's assistant messages, if any option needs them."""
     if snapshot is None or not (needs_marks(options) or len(trees.models) > 1):
         return None
-    judge = _judge(options)
+    judge = judge_of_run(options)
     if placements:
         return judge.of_trees(trees, paths, placements, [placements[0].all_ordinals])[0]
     from chatsquash.trees.loss import NOT_LOGGED  # imported here because few runs need it
 
     return [Mark((ordinal,), NOT_LOGGED) for ordinal in range(len(assistants(_messages(snapshot.entry))))]
-
-
-def _make_judge(options: Options) -> Judge:
-    from chatsquash.trees.loss import judge_of  # imported here because few runs need it
-
-    restores = not options.writes_last or options.restore in _ADDS_CONTEXT
-    shows_reasoning = options.reasoning != "drop"
-    restores = restores and not options.restored_loss
-    return replace(judge_of(options), restores=restores, shows_reasoning=shows_reasoning)
-
-
-_judge = Last(_make_judge)
-"""The judge for the options of the run."""
 
 
 def find_steps(trees: Trees, paths: list[LogPath], options: Options) -> None:
@@ -198,6 +181,13 @@ def convert_each(
     session: Session, name: str, options: Options, make: Make, reread: Reread
 ) -> tuple[list[Record], list[LineFinding], SessionCoverage, Violation | None]:
     """Make the records of the selected conversations; return them with findings, coverage and the first rejection."""
+    return convert_growing(session, name, options, make) or _convert_paths(session, name, options, make, reread)
+
+
+def _convert_paths(
+    session: Session, name: str, options: Options, make: Make, reread: Reread
+) -> tuple[list[Record], list[LineFinding], SessionCoverage, Violation | None]:
+    """Make the records of the selected conversations of a session with trees, as ``convert_each``."""
     trees = session.growth.branch()
     paths = conversations(trees)
     find_steps(trees, paths, options)
@@ -305,7 +295,7 @@ def _make_all(
     ]
     if not (needs_marks(options) or len(trees.models) > 1):
         return [make(snapshot, None) for snapshot in snapshots]
-    judge, placements = _judge(options), [each.placement for each in selected]
+    judge, placements = judge_of_run(options), [each.placement for each in selected]
     marks = judge.of_trees(trees, paths, placements, [each.all_ordinals for each in placements])
     results = [make(*each) for each in zip(snapshots, marks, strict=True)]
     filters = of_records(options)

@@ -58,6 +58,7 @@ from chatsquash.session.stages.tools import analyse_definitions
 
 if TYPE_CHECKING:
     from chatsquash.session.stages.public import MessageFilter
+    from chatsquash.trees.growth_tracking import TreesAfter
 
 EntryStream = Iterator[Entry | SkippedLine]
 EntryStage = Callable[[EntryStream], EntryStream]
@@ -191,6 +192,17 @@ def needs_conversations(options: Options) -> bool:
     return needs or options.restore != "none" or options.loss != "none"
 
 
+def _trees_after(options: Options) -> TreesAfter:
+    """Return when to begin to build the trees of a session."""
+    if not needs_conversations(options):
+        return "growth"
+    needs = options.needs_steps or options.cuts or options.samples != "session" or options.loss_labels is not None
+    needs = needs or options.pairs != "none" or options.keep != "none" or options.split is not None
+    needs = needs or options.restore in ("results", "all")
+    # The only conversation of a session that just grew can be written without trees.
+    return "exact-growth" if options.divides and not needs else "start"
+
+
 def with_logged_positions(
     findings: list[Violation], logged_messages: list[Message], messages: list[Message]
 ) -> list[Violation]:
@@ -238,7 +250,7 @@ def plan(options: Options, anonymizer: Anonymizer | None) -> Plan:
             begin=partial(
                 begin_tally,
                 looks_closely=options.restore in ("results", "all"),
-                lazily=not needs_conversations(options),
+                trees_after=_trees_after(options),
                 lists_entries=options.divides,
                 keeps_logprobs=options.keep == "logprobs",
                 keeps_token_ids=options.samples == "tokens"

@@ -11,6 +11,7 @@ from chatsquash.checks import coverage
 from chatsquash.core.accounting import Coverage, ReplyOutcome, TrainedReplies
 from chatsquash.core.lazy import lazy_compile
 from chatsquash.core.marks import by_ordinal
+from chatsquash.core.memo import Last
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Record, Rejection
 from chatsquash.session.record_filters import RecordFilter
@@ -19,9 +20,14 @@ from chatsquash.trees.coverage import coverage as sum_outcomes
 
 if TYPE_CHECKING:
     from chatsquash.trees.account import Placement
+    from chatsquash.trees.loss import Judge
     from chatsquash.trees.paths import AnyPath, GrowingRequest, LoggedReply, P
 
 _DATE = lazy_compile(r"[-@:](?:latest|\d{8}|\d{4}-\d{2}-\d{2})(?:-v\d+(?::\d+)?)?\Z")
+
+
+_ADDS_CONTEXT = ("results", "all")
+"""The values of ``--restore`` that add context which the model did not see."""
 
 
 def needs_marks(options: Options) -> bool:
@@ -29,6 +35,19 @@ def needs_marks(options: Options) -> bool:
     needs = options.loss != "none" or options.lists_replies or options.cuts or options.keep != "none"
     needs = needs or options.needs_steps
     return needs or options.samples != "session" or options.pairs != "none"
+
+
+def _make_judge(options: Options) -> Judge:
+    from chatsquash.trees.loss import judge_of  # imported here because few runs need it
+
+    restores = not options.writes_last or options.restore in _ADDS_CONTEXT
+    shows_reasoning = options.reasoning != "drop"
+    restores = restores and not options.restored_loss
+    return replace(judge_of(options), restores=restores, shows_reasoning=shows_reasoning)
+
+
+judge_of_run = Last(_make_judge)
+"""The judge for the options of the run."""
 
 
 def count_in_record(

@@ -20,7 +20,7 @@ from chatsquash.reading.reader import Reading
 from chatsquash.reading.sessions import SPAN
 from chatsquash.session.stages.tools import RedefinedTools
 from chatsquash.sources.identity import LogHash
-from chatsquash.trees.growth_tracking import GrowthTracker
+from chatsquash.trees.growth_tracking import GrowthTracker, TreesAfter
 
 if TYPE_CHECKING:
     from chatsquash.core.score_rows import ScoreRow
@@ -230,10 +230,10 @@ class Tally(_Sums):
 
 
 def begin_tally(
-    *, looks_closely: bool, lazily: bool, lists_entries: bool, keeps_logprobs: bool, keeps_token_ids: bool
+    *, looks_closely: bool, trees_after: TreesAfter, lists_entries: bool, keeps_logprobs: bool, keeps_token_ids: bool
 ) -> Tally:
     """Create a tally: ``lists_entries`` is as in ``Tally``, the other arguments are as in ``GrowthTracker``."""
-    growth = GrowthTracker(looks_closely, lazily, keeps_logprobs)
+    growth = GrowthTracker(looks_closely, trees_after, keeps_logprobs)
     if keeps_token_ids:
         from chatsquash.trees.token_store import TokenStore  # few runs need it
 

@@ -13,8 +13,9 @@ from msgspec.structs import replace
 from chatsquash.core import chat
 from chatsquash.core.accounting import ELSEWHERE, ReplyEvidence, ReplyOutcome, ReplyPlace
 from chatsquash.core.model import Mark, Message, OriginReply
+from chatsquash.core.text import plain_id
 from chatsquash.trees.coverage import fate
-from chatsquash.trees.paths import AnyPath, LoggedReply, P, R
+from chatsquash.trees.paths import AnyPath, GrowingRequest, LoggedReply, P, R
 from chatsquash.trees.translation import is_translated
 
 if TYPE_CHECKING:
@@ -148,13 +149,48 @@ def outcomes(
 def with_evidence(rows: list[ReplyOutcome], replies: Iterable[LoggedReply]) -> list[ReplyOutcome]:
     """Return the outcomes of replies with their ids and evidence."""
     pairs = zip(rows, replies, strict=True)
-    return [replace(row, id=reply.logged_id, nth=reply.nth, evidence=_evidence(reply)) for row, reply in pairs]
+    return [
+        replace(row, id=reply.logged_id, nth=reply.nth, evidence=_evidence(*reply.logged_at, reply.model))
+        for row, reply in pairs
+    ]
 
 
-def _evidence(reply: LoggedReply) -> ReplyEvidence:
-    line, time = reply.logged_at
+def _evidence(line: int | None, time: int | None, model: str) -> ReplyEvidence:
     is_safe = time is None or abs(time) < _MAX_TIME
-    return ReplyEvidence(line, time if is_safe else None, reply.model)
+    return ReplyEvidence(line, time if is_safe else None, model)
+
+
+def growing_outcomes(
+    requests: Iterable[GrowingRequest], messages: list[Message], name: str, marks: dict[int, Mark] | None
+) -> list[ReplyOutcome]:
+    """Return the outcomes of the replies of a session that only grew, if its record contains all of them.
+
+    Args:
+        requests: The requests, all with replies.
+        messages: The messages of the record.
+        name: The id of the conversation.
+        marks: As in ``Placement``.
+    """
+    rows: list[ReplyOutcome] = []
+    for ordinal, each in enumerate(requests):
+        assert each.message is not None
+        index, untrained = (marks[ordinal].place, marks[ordinal].why) if marks else (None, None)
+        place = 0, index, int(untrained == ""), fate(each.message, messages[each.count])
+        row = ReplyOutcome(
+            each.line,
+            "main",
+            "carried",
+            None,
+            name,
+            None,
+            *place,
+            id=plain_id(each.response),
+            nth=each.line,
+            untrained=untrained or "",
+            evidence=_evidence(each.line, each.at, each.model),
+        )
+        rows.append(row)
+    return rows
 
 
 def loss_of(path: AnyPath | None, summarized: set[int]) -> str:

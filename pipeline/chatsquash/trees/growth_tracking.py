@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct, field
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from chatsquash.trees.token_store import TokenStore
     from chatsquash.trees.trees import Trees
 
+TreesAfter = Literal["start", "exact-growth", "growth"]
+"""When to begin to build trees."""
 _NO_TOKENS = Tokens()
 _MOST_ENTRIES = 64
 """The number of conversation ends whose entries stay in memory; others are read again if needed."""
@@ -31,17 +33,18 @@ class GrowthTracker(Struct):
 
     detects_gaps: bool = False
     """Whether to detect requests with missing context."""
-    lazily: bool = False
+    trees_after: TreesAfter = "start"
     """Whether to build no trees while requests only grow: each has the last reply in its place, and more messages.
 
-    This is sufficient if only the last request matters and the kinds of conversations are not needed.
+    ``growth`` is sufficient if only the last request matters and the kinds of conversations are not needed. In case of
+    ``exact-growth``, each request also contains the previous one unchanged, so that trees can be built later as well.
     """
     keeps_logprobs: bool = False
     """Whether to keep the log probabilities of responses."""
     tokens_of_replies: TokenStore | None = None
     """The token ids of replies; ``None`` if they are not needed."""
     trees: Trees | None = None
-    """``None`` before the first request, and while requests only grow if they are built lazily."""
+    """``None`` before the first request, and while requests only grow if they are built later."""
     growing_requests: list[GrowingRequest] = field(default_factory=list)
     first: Entry | None = None
     last: Entry | None = None
@@ -75,7 +78,7 @@ class GrowthTracker(Struct):
             self.logprobs[entry.line] = logprobs
         if self.tokens_of_replies is not None:
             self._add_token_ids(entry, self.tokens_of_replies)
-        if self.lazily and self.trees is None and self._extends_last(entry):
+        if self.trees_after != "start" and self.trees is None and self._extends_last(entry):
             reply = entry.reply
             response = usage.response_id(reply)
             response_facts = (reply.message, reply.finish_reason, reply.cut, entry.limit, response)
@@ -115,7 +118,12 @@ class GrowthTracker(Struct):
         return repeat.by
 
     def _extends_last(self, entry: Entry) -> bool:
-        return self.last is None or _grows(self.last, entry) or self._continues(self.last, entry)
+        is_exact = self.trees_after == "exact-growth"
+        if is_exact and not _is_answered_prompt(entry):
+            return False
+        if self.last is None or _grows(self.last, entry):
+            return True
+        return not is_exact and self._continues(self.last, entry)
 
     def _count(self, entry: Entry) -> None:
         tokens = entry.reply.tokens
@@ -226,6 +234,12 @@ def _entry(each: GrowingRequest, messages: list[Message], edits: Edits, response
     )
     request = each.line, each.at, None, messages[: each.count], edits, each.tools
     return Entry(*request, reply, limit=each.limit, is_translated=each.is_translated)
+
+
+def _is_answered_prompt(entry: Entry) -> bool:
+    """Return whether a request has a reply that continues none of its messages."""
+    messages = entry.messages
+    return entry.reply.message is not None and bool(messages) and messages[-1]["role"] != "assistant"
 
 
 def _grows(last: Entry, entry: Entry) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cached_property
 from hashlib import sha256
 from itertools import chain, count, islice
@@ -21,6 +21,8 @@ from chatsquash.trees.replies import LogPath, Reply
 from chatsquash.trees.sides import Sides, side_replies
 from chatsquash.trees.trees import Trees
 
+Turn = tuple[Message, list[Message]]
+"""A reply, and the messages before it that are new in its request."""
 _ID_REPLIES = 8
 """The maximum number of short replies at the end of a conversation that its id depends on."""
 _ANSWERS = 8
@@ -213,14 +215,25 @@ def conversation_ids(paths: Iterable[LogPath], session: str) -> dict[int, str]:
     for path in paths:
         first = _first(path.last, firsts)
         if first.number not in hashes:
-            prompt = next((message for _, message in first.users()), None)
-            hashes[first.number] = sha256(b"[%b,%b," % (jsonio.dumps(session), jsonio.dumps(content_of(prompt))))
+            hashes[first.number] = _hash_beginning(session, next((message for _, message in first.users()), None))
         end_hash = hashes[first.number].copy()
-        end_hash.update(jsonio.dumps([content_of(path.last.message), *_before_end(path, contents)])[1:])
+        turns = ((each.message, each.new_messages) for each in path.last.back())
+        end_hash.update(_encode_end(turns, contents, is_side=path.kind == "side"))
         name = end_hash.hexdigest()[:16]
         times[name] = times.get(name, 0) + 1
         names_by_path[id(path)] = name if times[name] == 1 else f"{name}-{times[name]}"
     return names_by_path
+
+
+def conversation_id(session: str, prompt: Message | None, back: Iterable[Turn]) -> str:
+    """Return the id of the only conversation of a session; ``back`` are its turns, latest first."""
+    digest = _hash_beginning(session, prompt)
+    digest.update(_encode_end(back, _ContentCache(), is_side=False))
+    return str(digest.hexdigest()[:16])
+
+
+def _hash_beginning(session: str, prompt: Message | None) -> Any:
+    return sha256(b"[%b,%b," % (jsonio.dumps(session), jsonio.dumps(content_of(prompt))))
 
 
 def _first(reply: Reply, firsts: dict[int, Reply]) -> Reply:
@@ -251,17 +264,18 @@ class _ContentCache(dict[int, object]):
         return self[id(message)]
 
 
-def _before_end(path: LogPath, cache: _ContentCache) -> Iterator[object]:
-    """Yield the content before the end of a conversation, back to a long reply."""
+def _encode_end(back: Iterable[Turn], cache: _ContentCache, *, is_side: bool) -> bytes:
+    """Return the end of a conversation back to a long reply, as JSON; ``back`` are its turns, latest first."""
+    contents: list[object] = []
     # The replies to a client's own requests often repeat, so even a long one is not enough.
-    is_end = path.kind != "side"
-    for each in islice(path.last.back(), _ID_REPLIES):
-        if each is not path.last:
-            yield cache.of(each.message)
-        if is_end and is_long(chat.text(each.message) or ""):
-            return
+    is_end = not is_side
+    for message, new_messages in islice(back, _ID_REPLIES):
+        contents.append(cache.of(message) if contents else content_of(message))
+        if is_end and is_long(chat.text(message) or ""):
+            break
         is_end = True
-        yield from map(cache.of, each.new_messages[-2:])
+        contents += map(cache.of, new_messages[-2:])
+    return jsonio.dumps(contents)[1:]
 
 
 def name_of_line(session: str, line: int) -> str:

@@ -15,7 +15,7 @@ from chatsquash.core.lazy import lazy_compile
 from chatsquash.core.model import Json, Mark, Message, OriginReply
 from chatsquash.core.options import Options
 from chatsquash.trees.account import Placement, counting_placements
-from chatsquash.trees.paths import LoggedReply, P
+from chatsquash.trees.paths import GrowingRequest, LoggedReply, P
 from chatsquash.trees.replies import LogPath, Reply
 from chatsquash.trees.trees import Trees
 
@@ -93,6 +93,17 @@ class Judge(Struct, frozen=True):
         has_finish_reasons = any(reply.is_ended for reply in trees.replies)
         return [self._why(reply, has_finish_reasons=has_finish_reasons) for reply in trees.replies]
 
+    def of_growing(self, requests: list[GrowingRequest]) -> list[Mark]:
+        """Return the marks of the assistant messages of a session that only grew, if each of them is a reply."""
+        has_finish_reasons = any(each.is_ended for each in requests)
+        marks: list[Mark] = []
+        for ordinal, each in enumerate(requests):
+            assert each.message is not None
+            is_truncated = each.is_truncated(has_finish_reasons=has_finish_reasons)
+            why = TRUNCATED_REPLY if is_truncated else self._flaw(each.message, each.cleared)
+            marks.append(Mark((ordinal,), why or self._exclusion_of_model(each.model), model=each.model))
+        return marks
+
     def of_file(
         self, placement: Placement[FilePath], replies: Sequence[OriginReply], own: Container[int]
     ) -> list[Mark]:
@@ -137,20 +148,25 @@ class Judge(Struct, frozen=True):
 
     def exclusion(self, reply: LoggedReply) -> str:
         """Return why a reply is excluded because of its model or a step fact, or an empty string."""
+        other_model = self._exclusion_of_model(reply.model)
+        return other_model or next((REASONS[kind] for kind in reply.facts if kind in self.facts), "")
+
+    def _exclusion_of_model(self, model: str) -> str:
         # The name of an unknown model is empty, which even the glob "*" would match.
-        if self.models and not (reply.model and any(fnmatchcase(reply.model, glob) for glob in self.models)):
-            return OTHER_MODEL
-        return next((REASONS[kind] for kind in reply.facts if kind in self.facts), "")
+        is_selected = not self.models or (model and any(fnmatchcase(model, glob) for glob in self.models))
+        return "" if is_selected else OTHER_MODEL
 
     def _why(self, reply: Reply, *, has_finish_reasons: bool) -> str:
         """Return why a reply is not trained on, regardless of the record."""
         if reply.is_limited or reply.is_retried or reply.is_interrupted(has_finish_reasons=has_finish_reasons):
             return TRUNCATED_REPLY
-        if flaw := _flaw(reply.message):
+        return self._flaw(reply.message, reply.cleared) or (RESTORED if self.restores and reply.has_gaps else "")
+
+    def _flaw(self, message: Message, cleared: str) -> str:
+        """Return why a complete reply is not trained on: its message, or content that the service ``cleared``."""
+        if flaw := _flaw(message):
             return flaw
-        if reply.cleared and (self.shows_reasoning or reply.cleared != chat.THINKING):
-            return CLEARED
-        return RESTORED if self.restores and reply.has_gaps else ""
+        return CLEARED if cleared and (self.shows_reasoning or cleared != chat.THINKING) else ""
 
 
 def with_labels(reasons: list[str], replies: Iterable[LoggedReply]) -> list[str]:

@@ -42,6 +42,16 @@ class GrowingRequest(Struct, frozen=True, gc=False):
     completion_tokens: int | None = None
     """As in ``LoggedReply``."""
 
+    @property
+    def is_ended(self) -> bool:
+        """Whether the log contains its finish reason."""
+        return self.finish_reason is not None and not self.cut
+
+    def is_truncated(self, *, has_finish_reasons: bool) -> bool:
+        """As in ``Reply``."""
+        is_interrupted = self.cut or (has_finish_reasons and self.finish_reason is None)
+        return is_interrupted or chat.is_truncated(self.finish_reason)
+
 
 class LoggedReply(Struct, eq=False, kw_only=True):
     """A model's reply in a gateway's log or an agent's file."""
