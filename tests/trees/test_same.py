@@ -109,6 +109,11 @@ def test_what_only_reminds_is_no_part_of_a_chain():
     assert numbers(REMINDER, [part(REMINDER), part("")]) == (NOTHING, NOTHING)
 
 
+def test_typographic_punctuation_separates_words_like_other_punctuation():
+    typographic = "\u201cone two\u201d \u2014 three\u2026four\u2022five\u2019s \u00e9t\u00e9"
+    assert canonical.runs(typographic) == canonical.runs('"one two" - three...four*five\'s \u00e9t\u00e9')
+
+
 @pytest.mark.parametrize("count", [0, 3, 100, 128, 140, 3_000])
 def test_a_sketch_contains_the_smallest_runs(count):
     words = canonical.runs(" ".join(f"word{number * number}" for number in range(count)))

@@ -214,6 +214,8 @@ _FIRST = 256
 """The number of characters that are compared before most of a text."""
 _WORD_BYTES = bytes(each if each > 127 or chr(each).isalnum() or each == ord("_") else ord(" ") for each in range(256))
 """Replaces the ASCII characters that separate words with spaces."""
+_PUNCTUATION = lazy_compile(rb"\xe2(?:\x80[\x80-\xbf]|\x81[\x80-\xaf])")
+"""A character of the block of general punctuation, encoded; none of them is part of a word."""
 _WIDE = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
 """Kana and ideographs, which are written without spaces between words."""
 _WORD_OR_WIDE = lazy_compile(rf"[{_WIDE}]|[^\W{_WIDE}]+")
@@ -239,6 +241,8 @@ def runs(text: str) -> set[int]:
 def _words(text: str) -> list[bytes]:
     """Return the words of a text in lower case, encoded."""
     lower = text.lower()[: _MOST * _LETTERS].encode("utf-8", "surrogatepass")
+    if not lower.isascii():
+        lower = _PUNCTUATION.sub(b" ", lower)
     words = lower.translate(_WORD_BYTES).split()
     if lower.isascii():
         return words

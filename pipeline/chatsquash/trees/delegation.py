@@ -20,6 +20,8 @@ class _Delegated(Struct):
     """A conversation that may have been started by a call."""
 
     first: Reply
+    texts: list[str]
+    """Its prompts."""
     sites: list[CallSite]
     """Calls whose argument is the prompt or a part of it."""
     is_exact: bool
@@ -39,16 +41,15 @@ class Delegations(Struct):
         is_exact = bool(sites)
         if not sites and link.caller and not link.is_short:
             sites = [site for text in texts for site in calls.contained(runs(text))]
-        self._candidates.append(_Delegated(first, sites, is_exact))
+        self._candidates.append(_Delegated(first, texts, sites, is_exact))
 
     def callers(self, calls: Calls, replies: list[Reply], session: _SessionOf) -> Iterator[tuple[Reply, Reply]]:
         """Yield each reply with a call and the first reply of the conversation that it started in another session."""
         answers, used_calls = _answers(replies), set[tuple[int, int]]()
         for each in self._candidates:
-            texts = prompts(each.first)
-            later = [site for text in texts if is_long(text) for site in calls.equal(text)]
+            later = [site for text in each.texts if is_long(text) for site in calls.equal(text)]
             if not later and not each.sites:
-                later = [site for text in texts for site in calls.contained(runs(text))]
+                later = [site for text in each.texts for site in calls.contained(runs(text))]
             each.sites += [site for site in later if site.reply.number > each.first.number]
             each.sites = [site for site in each.sites if session(site.reply) != session(each.first)]
         # Results decide first. Without a result, a call needs a prompt that no other session has. If several sessions

@@ -77,11 +77,11 @@ class Links(Struct):
             self._learn(before)
         else:
             self.learn_calls(before)
-        users = [(message, text) for _, message in first.users() if (text := prompt_text(message))]
+        users = _user_texts(first)
         self._links[first.number] = link = Link(copies=copies)
         summaries: dict[Reply, float] = {}
         texts: list[set[int]] = []
-        for message, text in users:
+        for _, message, text in users:
             texts.append(runs(text))
             if not (hits := self._quoted(texts[-1], before, quotations=quotations)):
                 continue
@@ -92,10 +92,10 @@ class Links(Struct):
                 summaries |= self._find_summaries(first, message, texts[-1], candidates, before)
         self._claim(summaries or {each: 1.0 for each in copies if self._is_first_in(first, each)}, first, link)
         if link.summary:
-            self._opening_texts.update(hash(chat.text(message)) for message, _ in users)
+            self._opening_texts.update(hash(chat.text(message)) for _, message, _ in users)
         elif users:
-            words = dict(zip((text for _, text in users), texts, strict=True))
-            own = [text for text in prompts(first) if text in words]
+            words = dict(zip((text for _, _, text in users), texts, strict=True))
+            own = _prompts(first, users)
             self._find_call(first, [(text, words[text]) for text in own], link)
             if quotations and link.caller is None:
                 link.caller = next(filter(None, map(self.calls.short, own)), None)
@@ -267,14 +267,25 @@ class Links(Struct):
 
 def prompts(first: Reply) -> list[str]:
     """Return the user texts of a first request without reminders: those before any assistant message and the last."""
-    # Clients may begin with another text and an answer to it before the actual prompt.
-    before = sum(1 for _ in takewhile(lambda message: message["role"] != "assistant", first.new_messages))
-    users = [
-        (at, text)
+    return _prompts(first, _user_texts(first))
+
+
+_UserText = tuple[int, Message, str]
+"""The index of a user message among the new messages of a request, the message, and its text without reminders."""
+
+
+def _user_texts(first: Reply) -> list[_UserText]:
+    return [
+        (at, each, text)
         for at, each in enumerate(first.new_messages)
         if each["role"] == "user" and (text := prompt_text(each))
     ]
-    return [text for number, (at, text) in enumerate(users, 1) if at < before or number == len(users)]
+
+
+def _prompts(first: Reply, users: list[_UserText]) -> list[str]:
+    # Clients may begin with another text and an answer to it before the actual prompt.
+    before = sum(1 for _ in takewhile(lambda message: message["role"] != "assistant", first.new_messages))
+    return [text for number, (at, _, text) in enumerate(users, 1) if at < before or number == len(users)]
 
 
 def _quoted_share(
