@@ -140,7 +140,11 @@ def _decoder(
 
 
 _NO_VALUE = os.urandom(16).hex()
-_splitter = _decoder(dict[str, Raw])
+
+
+@cache
+def _splitter() -> msgspec.json.Decoder[Any]:
+    return _decoder(dict[str, Raw])
 
 
 def _request(form: Format) -> type[Struct]:
@@ -164,7 +168,7 @@ def split(line: bytes | bytearray, form: Format, answers: Format | None = None) 
     """
     members: Any
     try:
-        members = _splitter.decode(line)
+        members = _splitter().decode(line)
     except PARSE_ERRORS:
         members = _split_slowly(bytes(line))
     return exchange_of(members, form, answers)

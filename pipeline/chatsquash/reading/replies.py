@@ -48,7 +48,9 @@ class Chat(Struct, gc=False):
     usage: Any = None
 
 
-_chat = jsonio.decoder(Chat)
+@cache  # plain logs need none, and creating one takes time
+def _chat() -> msgspec.json.Decoder[Chat]:
+    return jsonio.decoder(Chat)
 
 
 def reply(raw: bytes, form: Format, status: bytes = b"", model: bytes = b"") -> Response:
@@ -84,7 +86,7 @@ def reply(raw: bytes, form: Format, status: bytes = b"", model: bytes = b"") -> 
 def _read_chat(raw: bytes, requested_model: bytes) -> Response | None:
     """Return the reply in a chat response of the most frequent kind, or ``None`` for any other response."""
     try:
-        response = _chat.decode(raw)
+        response = _chat().decode(raw)
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return None
     return of_chat(response, raw, requested_model)

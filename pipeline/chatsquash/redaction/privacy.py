@@ -16,7 +16,6 @@ from chatsquash.core.model import Json
 from chatsquash.core.options import Options
 from chatsquash.redaction import requests
 from chatsquash.redaction.addresses import FILE_ENDINGS
-from chatsquash.redaction.forms import merge_overlapping
 from chatsquash.redaction.pseudonyms import Anonymizer, anonymizer
 from chatsquash.redaction.values import Finder, Hit, Placeholders, UnsearchedError, Value
 
@@ -143,7 +142,11 @@ class Privacy:
         yield self._encode_hits(rest, self._hits(rest, also, known))
 
     def _hits(self, text: str, also: Finder | None, known: list[Hit]) -> list[Hit]:
-        return merge_overlapping([*known, *self.redactor.find(text, also)]) if self.redactor else []
+        if self.redactor is None:
+            return []
+        from chatsquash.redaction.forms import merge_overlapping  # imported here because only redaction needs it
+
+        return merge_overlapping([*known, *self.redactor.find(text, also)])
 
     def _encode_hits(self, text: str, hits: list[Hit]) -> bytes:
         hidden = self.redactor.insert(text, hits) if self.redactor else text

@@ -9,12 +9,18 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, partial
 from itertools import chain
+from typing import TYPE_CHECKING
 
-from chatsquash.core.lazy import lazy_compile
-from chatsquash.redaction import contexts, encodings, forms
+from chatsquash.core.lazy import LazyModule, lazy_compile
+from chatsquash.redaction import contexts, encodings
 from chatsquash.redaction.rules import Rule, builtin
 from chatsquash.redaction.shapes import Bytes, Shapes, Words, kind_of
 from chatsquash.redaction.values import Hit
+
+if TYPE_CHECKING:
+    from chatsquash.redaction import forms
+else:
+    forms = LazyModule("chatsquash.redaction.forms")
 
 __all__ = ["Secrets", "kind_of"]
 _DEEPEST = 3
