@@ -14,7 +14,7 @@ from chatsquash.core.blocks import Turn
 from chatsquash.core.model import Conversation, Json, Message, Tool
 from chatsquash.formats import view
 from chatsquash.formats.base import Format, LoadedTurn, Tools, TurnError
-from chatsquash.formats.definition_cache import share
+from chatsquash.formats.definitions import share
 from chatsquash.formats.providers.openai_chat.read import merge_results, turns_of
 from chatsquash.formats.values import at
 

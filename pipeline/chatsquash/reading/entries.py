@@ -29,7 +29,7 @@ from chatsquash.core.scores import MAX_SCORES, Score
 from chatsquash.core.times import Moment, moment
 from chatsquash.formats import PLAIN, get_format
 from chatsquash.formats.base import Format, Tools
-from chatsquash.formats.definition_cache import share
+from chatsquash.formats.definitions import share
 from chatsquash.formats.providers.openai_chat.members import SYSTEM, any_foreign, is_foreign_tool
 from chatsquash.reading import envelopes
 from chatsquash.reading.bounds import BOUNDS, Bounds

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from xxhash import xxh3_64_intdigest
 
 from chatsquash.checks import coverage, reading
+from chatsquash.core.lazy import LazyModule
 from chatsquash.core.log import Log
 from chatsquash.core.model import Entry, Mark, Tokens, Violation
 from chatsquash.core.options import Options
@@ -51,7 +52,6 @@ from chatsquash.session.log_findings import (
     split_findings,
     trace,
 )
-from chatsquash.session.output_growth import check_growth
 from chatsquash.session.plan import EntryObserver, Plan, needs_conversations, plan
 from chatsquash.session.privacy import OutcomePrivacy
 from chatsquash.session.record_maker import RecordMaker
@@ -73,9 +73,12 @@ from chatsquash.sources.open import open_log
 
 if TYPE_CHECKING:
     from chatsquash.reading.documents import LogDocument
+    from chatsquash.session import output_growth
     from chatsquash.session.label_files import LabelMatcher
     from chatsquash.session.log_lines import LogLines
     from chatsquash.session.samples import Make, Reread
+else:
+    output_growth = LazyModule("chatsquash.session.output_growth")
 
 _Result = tuple[list[Record], Violation | None, list[LineFinding], SessionCoverage]
 """The records of a session or the reason for its rejection, findings, and the coverage of the session."""
@@ -463,7 +466,9 @@ class Converter:
         findings += logger_cuts(session)
         if read.document and self._lineages and (count := self._lineages.excess(log)):
             findings.append((None, coverage.copies_not_compared(count, MOST)))
-        why = log_rejection(read.seen, session) or check_growth(session, read.document, self._options)
+        why = log_rejection(read.seen, session)
+        if why is None and (read.document or session.growth.trees):  # otherwise a reply is in one record
+            why = output_growth.check_growth(session, read.document, self._options)
         if why:
             findings.append((None, why))
         return findings, why or session.invalid or cut_rejection(session, findings, self._options)

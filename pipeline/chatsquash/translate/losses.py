@@ -15,7 +15,7 @@ from chatsquash.core.blocks import FORM, PROMPTS, Block, Call, HostedResult, Nat
 from chatsquash.core.chat import Private, private
 from chatsquash.core.model import Conversation, Json, Tool
 from chatsquash.formats.calls import EMPTY
-from chatsquash.formats.definition_cache import once_per_definition
+from chatsquash.formats.definitions import once_per_definition
 from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.formats.writing import leading_prompts, with_tool_names
 from chatsquash.translate import pairing

@@ -12,7 +12,7 @@ from chatsquash.core.model import Conversation, Json, Origin, Tool
 from chatsquash.formats import bodies, parts, view
 from chatsquash.formats.base import LoadedTurn, TurnError, role_of, without_private
 from chatsquash.formats.calls import ERROR, ResultContent, State, arguments, call, custom_input, native, result
-from chatsquash.formats.definition_cache import once_per_definition
+from chatsquash.formats.definitions import once_per_definition
 from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.formats.values import Object, compact, kind, members, objects, string, text_members

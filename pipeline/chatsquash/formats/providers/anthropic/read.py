@@ -12,8 +12,7 @@ from chatsquash.core.blocks import Block, Call, Result, Text, Turn
 from chatsquash.core.model import Json, Tool
 from chatsquash.formats.base import LoadedTurn, Tools, TurnError, with_private
 from chatsquash.formats.calls import State, native, results_first
-from chatsquash.formats.definition_cache import once_per_definition
-from chatsquash.formats.definitions import function_tool
+from chatsquash.formats.definitions import function_tool, once_per_definition
 from chatsquash.formats.providers.anthropic.blocks import PROVIDER, block_of, blocks_of, result_content
 from chatsquash.formats.values import Object, as_list, compact, kind, string
 from chatsquash.formats.writing import are_instructions

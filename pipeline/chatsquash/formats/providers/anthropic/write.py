@@ -26,7 +26,7 @@ from chatsquash.core.blocks import (
 )
 from chatsquash.core.model import Conversation, Json, Tool
 from chatsquash.formats.calls import arguments_object, call_input, definition, is_custom, parse_json, takes_text
-from chatsquash.formats.definition_cache import once_per_definition
+from chatsquash.formats.definitions import once_per_definition
 from chatsquash.formats.providers.anthropic.blocks import DOCUMENT, PROVIDER, WITHIN, WRAPPER
 from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.formats.values import Object, string

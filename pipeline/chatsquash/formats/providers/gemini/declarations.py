@@ -7,7 +7,7 @@ from typing import Any
 from chatsquash.core.model import Json, Tool
 from chatsquash.formats.base import Tools, with_private
 from chatsquash.formats.calls import native
-from chatsquash.formats.definition_cache import once_per_definition, share
+from chatsquash.formats.definitions import once_per_definition, share
 from chatsquash.formats.providers.gemini.blocks import PROVIDER, camel
 from chatsquash.formats.values import Object, as_list
 

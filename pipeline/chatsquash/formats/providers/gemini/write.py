@@ -37,7 +37,7 @@ from chatsquash.formats.calls import (
     parse_json,
     takes_text,
 )
-from chatsquash.formats.definition_cache import once_per_definition
+from chatsquash.formats.definitions import once_per_definition
 from chatsquash.formats.providers.gemini.blocks import CODE, PROVIDER, SIGNATURE, TOOLS, WAS_SYSTEM, output
 from chatsquash.formats.providers.gemini.read import HOSTED, START, match_calls
 from chatsquash.formats.providers.gemini.response import CITATION_MEMBERS

@@ -23,7 +23,7 @@ from chatsquash.core.model import Conversation, Json, Tool
 from chatsquash.formats import parts as chat_parts
 from chatsquash.formats import view
 from chatsquash.formats.calls import definition, is_custom
-from chatsquash.formats.definition_cache import once_per_definition
+from chatsquash.formats.definitions import once_per_definition
 from chatsquash.formats.providers.openai_chat.content import COMMON_MEMBERS, PROVIDER
 from chatsquash.formats.providers.openai_chat.read import tools, turns_of
 from chatsquash.formats.values import Object, members, string, without

@@ -8,8 +8,7 @@ from chatsquash.core.chat import private
 from chatsquash.core.model import Json, Tool
 from chatsquash.formats.base import Tools, with_private
 from chatsquash.formats.calls import native
-from chatsquash.formats.definition_cache import once_per_definition
-from chatsquash.formats.definitions import custom_members, function_tool
+from chatsquash.formats.definitions import custom_members, function_tool, once_per_definition
 from chatsquash.formats.providers.openai_chat.write import named_tools
 from chatsquash.formats.providers.openai_responses import client_calls
 from chatsquash.formats.providers.openai_responses.items import PROVIDER, SPACE, bare_name, qualified_name

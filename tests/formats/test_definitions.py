@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from chatsquash.core import jsonio
-from chatsquash.formats import definition_cache
+from chatsquash.formats import definitions
 
 
 @pytest.fixture(autouse=True)
-def definitions(monkeypatch):
-    known = definition_cache._Definitions()
-    monkeypatch.setattr(definition_cache, "_definitions", known)
-    return known
+def known(monkeypatch):
+    cache = definitions._Definitions()
+    monkeypatch.setattr(definitions, "_definitions", cache)
+    return cache
 
 
 def tool(**members: Any) -> Any:
@@ -22,7 +22,7 @@ def tool(**members: Any) -> Any:
 
 
 def test_the_same_definition_is_the_same_object():
-    first, second = definition_cache.share([tool(strict=True)]), definition_cache.share([tool(strict=True)])
+    first, second = definitions.share([tool(strict=True)]), definitions.share([tool(strict=True)])
     assert first[0] is second[0]
 
 
@@ -30,30 +30,30 @@ def test_the_same_definition_is_the_same_object():
     "other", [tool(strict=1), tool(strict=1.0), dict(reversed(tool(strict=True).items())), tool(strict=True, x=None)]
 )
 def test_another_value_spelling_or_order_is_another_definition(other):
-    definition_cache.share([tool(strict=True)])
-    assert definition_cache.share([other])[0] is other
+    definitions.share([tool(strict=True)])
+    assert definitions.share([other])[0] is other
 
 
 @pytest.mark.parametrize("tools", [None, "read", {"name": "read"}, [None, 1, "read", ["read"]]])
 def test_what_is_no_list_of_definitions_stays_as_it_is(tools):
-    assert definition_cache.share(tools) == tools
+    assert definitions.share(tools) == tools
 
 
 def test_what_is_made_of_a_shared_definition_is_made_once():
     calls = list[Any]()
 
-    @definition_cache.once_per_definition
+    @definitions.once_per_definition
     def named(definition: Any) -> Any:
         calls.append(definition)
         return {"name": definition["name"]}
 
-    @definition_cache.once_per_definition
+    @definitions.once_per_definition
     def are_equal(one: Any, other: Any) -> bool:
         calls.append((one, other))
         return bool(one == other)
 
     for _ in range(2):
-        (definition,) = definition_cache.share([tool()])
+        (definition,) = definitions.share([tool()])
         assert named(definition) == {"name": "read"}
         assert not are_equal(definition, named(definition))
     assert len(calls) == 2
@@ -62,21 +62,21 @@ def test_what_is_made_of_a_shared_definition_is_made_once():
     assert len(calls) == 4
 
 
-def test_a_large_definition_is_not_remembered(definitions):
-    large = tool(description="a" * definitions.free_bytes)
-    assert definition_cache.share([large])[0] is large
-    assert definition_cache.share([jsonio.loads(jsonio.dumps(large))])[0] is not large
+def test_a_large_definition_is_not_remembered(known):
+    large = tool(description="a" * known.free_bytes)
+    assert definitions.share([large])[0] is large
+    assert definitions.share([jsonio.loads(jsonio.dumps(large))])[0] is not large
 
 
-def test_when_there_is_no_room_all_definitions_and_their_results_are_forgotten(definitions):
-    made = definition_cache.once_per_definition(lambda definition: {"name": definition["name"]})
-    (first,) = definition_cache.share([tool()])
+def test_when_there_is_no_room_all_definitions_and_their_results_are_forgotten(known):
+    made = definitions.once_per_definition(lambda definition: {"name": definition["name"]})
+    (first,) = definitions.share([tool()])
     result = made(first)
     assert made(first) is result
     for number in range(40):
-        definition_cache.share([tool(description=f"{number:02}" * (definition_cache._LARGE // 4))])
-    assert sum(map(len, definitions.by_content)) <= definition_cache._MOST
-    (again,) = definition_cache.share([tool()])
+        definitions.share([tool(description=f"{number:02}" * (definitions._LARGE // 4))])
+    assert sum(map(len, known.by_content)) <= definitions._MOST
+    (again,) = definitions.share([tool()])
     assert again is not first
     assert made(first) is not result
     assert made(again) is made(again)
