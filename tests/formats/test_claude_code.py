@@ -6,6 +6,7 @@ import pytest
 
 from chatsquash.core.model import OriginReply, RepeatedViolation
 from chatsquash.formats import documents, threads
+from chatsquash.formats.agents.claude_code.rows import rows
 from chatsquash.formats.base import TurnError
 from chatsquash.trees.documents import paths
 from tests.conftest import cases
@@ -485,3 +486,23 @@ def test_lines_that_are_written_late_are_before_those_that_follow_them():
     assert found.origin.lines == (3, 1, 2, 5, 6, 7)
     loop = [assistant("a1", "u2", "one"), user("u2", "a1", "why"), assistant("a3", "u2", "so")]
     assert CLAUDE.conversations(loop)
+
+
+@pytest.mark.parametrize(
+    ("lines", "parents"),
+    [
+        ([user("u1", None), assistant("a2", "u1"), user("u3", "a2"), assistant("a4", "u3")], {0: -1}),
+        ([user("u1", None), assistant("a2", "u1"), user("u3", "a2"), user("u4", "a2")], {0: -1, 3: 1}),
+        ([user("u1", None), side(user("u2", "u1")), side(assistant("a3", "u2"))], {0: -1, 1: 0}),
+        ([user("u1", None), assistant("a2", "gone"), user("u3", "a2")], {0: -1, 1: -1}),
+        ([user("u1", None), boundary("c2"), summary("u3", "c2"), assistant("a4", "u3")], {0: -1, 1: -1}),
+    ],
+    ids=["one line of conversation", "a fork", "a sidechain", "a missing parent", "a compaction"],
+)
+def test_parents_are_only_stored_where_a_line_does_not_follow_the_line_before_it(lines, parents):
+    assert rows(lines, None).parents == parents
+
+
+def test_a_sub_agent_with_only_text_that_the_client_wrote_has_no_messages():
+    [conversation] = CLAUDE.conversations([side(no_response("a1", None))])
+    assert (conversation.messages, conversation.origin.kind) == ([], "subagent")

@@ -15,7 +15,7 @@ from chatsquash.formats.agents.claude_code.rows import NO_REPLY, Chain, FileLine
 from chatsquash.formats.agents.claude_code.tree import Compaction, LineTree
 from chatsquash.formats.evidence import Unread
 from chatsquash.formats.threads import BRANCH_BEYOND, ROOT, EntryBudget
-from chatsquash.formats.values import at, objects, string
+from chatsquash.formats.values import objects, string
 
 
 class ConversationPath(Struct, frozen=True):
@@ -74,8 +74,8 @@ def paths(
 def _adds_reply(tree: LineTree, fresh: list[int], early: Container[int], *, is_fork: bool) -> bool:
     """Return whether lines that are not part of a path yet contain a reply."""
     # At a fork, another reply replaced a reply that ended early.
-    numbers = {tree.lines.replies[row] for row in fresh} - {NO_REPLY}
-    return any(reply not in early for reply in numbers) if is_fork else bool(numbers)
+    numbers = (reply for row in fresh if (reply := tree.lines.replies[row]) != NO_REPLY)
+    return any(reply not in early for reply in numbers) if is_fork else any(True for _ in numbers)
 
 
 def _path(tree: LineTree, walk: list[int], others: set[int], unsent: Container[int]) -> ConversationPath:
@@ -277,12 +277,9 @@ class _OriginLinks:
     def _by_prompt(self) -> dict[str, list[tuple[str | None, str]]]:
         """The conversations and the calls by prompt, last first."""
         by_prompt: dict[str, list[tuple[str | None, str]]] = {}
-        lines = self._tree.lines
-        for row in reversed(lines.calls):
-            turn = lines.turns[row]
-            content = turn["content"] if turn and lines.replies[row] != NO_REPLY else ()
-            for block in content:
-                if (prompt := string(at(block, "input"), "prompt")) and (call_id := string(block, "id")):
+        for row, prompts in reversed(self._tree.lines.prompts.items()):
+            if self._tree.lines.replies[row] != NO_REPLY:
+                for prompt, call_id in prompts:
                     by_prompt.setdefault(prompt, []).append((self.owners.get(row), call_id))
         return by_prompt
 
@@ -306,7 +303,7 @@ class _OriginLinks:
         """Return the conversation and the call that started a sub-agent, based on a result or an equal prompt."""
         if known := self.by_agent.get(path.chain[1]):
             return known
-        first_turn = self._tree.lines.turns[path.rows[0]]
+        first_turn = self._tree.lines.turns[path.rows[0]] if path.rows else None
         prompt = first_turn.get("content") if first_turn else None
         text = prompt if isinstance(prompt, str) else "".join(string(block, "text") for block in objects(prompt))
         matches = self._by_prompt.get(text.strip(), []) or self._by_prompt.get(text, [])

@@ -61,10 +61,13 @@ class FileLines(Struct):
     numbers: list[int] = []
     """The 1-based line numbers."""
     values: list[Object] = []
-    parents: list[int] = []
-    """The rows of the previous lines; ``ROOT`` for the first line of a conversation, and if the line is missing."""
+    parents: dict[int, int] = {}
+    """The parents of the rows that do not follow the row before them in the same era.
+
+    The parent is ``ROOT`` for the first line of a conversation, and if it is missing.
+    """
     missing: dict[int, str] = {}
-    """The keys of the previous lines that are missing, by row."""
+    """The keys of the missing parents, by row."""
     eras: list[Era] = []
     turns: list[Object | None] = []
     """The turns in Anthropic's form, which may have more members and no role; ``None`` for lines that are not part of
@@ -86,14 +89,22 @@ class FileLines(Struct):
     """The first compaction summaries of these eras."""
     calls: dict[int, list[str]] = {}
     """The ids of the calls in lines."""
+    prompts: dict[int, list[tuple[str, str]]] = {}
+    """The prompts in the arguments of calls, with the ids of the calls."""
     results: dict[int, list[str]] = {}
     """The ids of the calls that lines answer."""
+    notes: list[int] = []
+    """The notes that Claude Code adds to continue a truncated reply."""
     thoughts: set[int] = set()
     """The lines that contain only reasoning."""
 
     def place(self, row: int) -> int:
         """Return the 1-based number of a row among the objects of the file."""
         return row + 1 + bisect_right(self.skipped, row)
+
+    def parent(self, row: int) -> int:
+        """Return the row of the previous line, or ``ROOT``."""
+        return self.parents.get(row, row - 1)
 
     def is_synthetic(self, row: int) -> bool:
         """Return whether the client wrote a line as the assistant."""
@@ -168,8 +179,9 @@ class _LineReader:
         """Parse the lines, and return them with whether each line follows its parent."""
         queued = cache(partial(_attached_prompts, self._values))  # computed only for files that need it
         lines, eras = self._lines, _Eras(self._lines)
-        index, parents = lines.index, lines.parents
-        before = ""
+        index = lines.index
+        before = previous = ""
+        previous_era = None
         for place, number, value in entries(self._values, numbers):
             turn, is_reply, is_queued = _turn(value, place, queued)
             key, parent = value.get("uuid"), value.get("parentUuid")
@@ -177,7 +189,7 @@ class _LineReader:
                 parent = _logical_parent(value)
             if type(key) is not str or not key:
                 key, parent = f"entry {place}" if turn is not None else "", "" if is_queued else before
-            row = len(parents)
+            row = len(index)
             if not key or key in index:
                 lines.others += [] if key else [value]  # lines with repeated keys are copies of the first line
                 lines.skipped.append(row)
@@ -189,10 +201,9 @@ class _LineReader:
             else:
                 era, starts_era = eras.of(row, value, has_turn=turn is not None)
                 parent = "" if starts_era else parent
-            above = index.get(parent, ROOT) if parent else ROOT
-            if parent and above == ROOT:
-                lines.missing[row] = parent
-            parents.append(above)
+            if parent != previous or era is not previous_era:
+                self._link(row, parent)
+            previous, previous_era = key, era
             lines.numbers.append(number)
             lines.values.append(value)
             lines.eras.append(era)
@@ -204,6 +215,13 @@ class _LineReader:
             else:
                 before = key
         return lines, self._finish()
+
+    def _link(self, row: int, parent: str) -> None:
+        """Add the parent of a line."""
+        lines = self._lines
+        lines.parents[row] = lines.index.get(parent, ROOT) if parent else ROOT
+        if parent and lines.parents[row] == ROOT:
+            lines.missing[row] = parent
 
     def _finish(self) -> bool:
         """Link the lines that precede their parents, and return whether there are none."""
@@ -226,6 +244,8 @@ class _LineReader:
             _add_blocks(lines, row, content)
         if not key:
             value = lines.values[row]
+            if value.get("turnCompanion") is True:
+                lines.notes.append(row)
             if row not in lines.results and value.get("type") == "user" and value.get("isMeta") is not True:
                 self._last_prompts[lines.eras[row][0]] = row
             return NO_REPLY
@@ -239,7 +259,7 @@ class _LineReader:
         before = lines.blocks[reply][-1]
         lines.blocks[reply].append(row)
         # A prompt between the lines of a message makes its id ambiguous.
-        if lines.parents[row] != before and (
+        if lines.parent(row) != before and (
             self._last_prompts.get(name[0][0], ROOT) > before or _differ(lines, before, row)
         ):
             self._ambiguous.add(reply)
@@ -252,7 +272,8 @@ class _LineReader:
         lines = self._lines
         last_turns: list[int] = []
         names = set[ReplyName]()
-        for row, parent in enumerate(lines.parents):
+        for row in range(len(lines.keys)):
+            parent = lines.parent(row)
             before = last_turns[parent] if parent < row and parent != ROOT else ROOT
             if lines.replies[row] in self._ambiguous:
                 lines.replies[row] = _distinct(lines, row, before, names)
@@ -274,6 +295,8 @@ def _add_blocks(lines: FileLines, row: int, content: list[Json]) -> None:
         if block_type == "tool_use":
             if type(call_id := block.get("id")) is str and call_id:
                 lines.calls.setdefault(row, []).append(call_id)
+                if prompt := string(block.get("input"), "prompt"):
+                    lines.prompts.setdefault(row, []).append((prompt, call_id))
         elif block_type == "tool_result" and type(call_id := block.get("tool_use_id")) is str and call_id:
             lines.results.setdefault(row, []).append(call_id)
     if is_thought:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Container, Iterator
 from functools import cached_property
-from operator import eq
+from itertools import chain as concatenate
+from itertools import compress, repeat
+from operator import is_not
 
 from msgspec import Struct
 
@@ -37,8 +38,8 @@ class LineTree:
 
     def __init__(self, lines: FileLines) -> None:
         self.lines = lines
-        self.turn_rows = [row for row, turn in enumerate(lines.turns) if turn is not None]
-        self.reply_rows = sorted(itertools.chain.from_iterable(lines.blocks))
+        self.turn_rows = list(compress(range(len(lines.turns)), map(is_not, lines.turns, repeat(None))))
+        self.reply_rows = sorted(concatenate.from_iterable(lines.blocks))
         self.snapshots = [
             row
             for row, value in enumerate(lines.values)
@@ -52,17 +53,18 @@ class LineTree:
         is_uniform = len(chains_and_eras) == 1 and not lines.eras[0][1]
         self.compactions = {} if is_uniform else self._compactions()
         self._above = self._parents if is_uniform else self._resolve_above()
-        self.before = self._nearest()
-        """The nearest lines with a turn above the lines with a turn."""
+        self._starts = list(self._above)
+        """The first rows of the runs of lines in which each line follows the line before it."""
+        self._nearest_above: dict[int, int] = {}
         self.leaves, self.queued_prompts = self._ends()
         """The last lines of conversations, and the queued prompts that no line follows, by the line before them."""
 
     # Parents
 
-    def _with_substitutes(self) -> list[int]:
+    def _with_substitutes(self) -> dict[int, int]:
         """Return the parents of the lines, with substitutes for those that are missing."""
         lines = self.lines
-        parents = list(lines.parents)
+        parents = dict(lines.parents)
         substitutes: dict[str, int] = {}
         earlier: dict[Chain, list[int]] = {}
         ahead, gaps_before = lines.gaps[::-1], list[Gap]()
@@ -114,11 +116,11 @@ class LineTree:
                 return before
         return ROOT
 
-    def _resolve_above(self) -> list[int]:
+    def _resolve_above(self) -> dict[int, int]:
         """Return the previous line of each line's chain, or the anchor of the compaction that kept this line."""
-        above = list(self._parents)
+        above = dict(self._parents)
         eras = self.lines.eras
-        for row, parent in enumerate(above):
+        for row, parent in self._parents.items():
             if parent == ROOT or eras[parent] is eras[row]:
                 continue
             (parent_chain, parent_era), (chain, era) = eras[parent], eras[row]
@@ -137,20 +139,26 @@ class LineTree:
         while row != ROOT and row not in path:
             path.add(row)
             yield row
-            row = self._above[row]
+            row = self._above.get(row, row - 1)
 
     def fresh_rows(self, leaf: int, visited: Container[int]) -> tuple[list[int], int]:
         """Return a leaf with the lines above it that were not visited, and the next line, which was (or ``ROOT``)."""
         fresh: list[int] = []
-        above = self._above
         row = leaf
-        for _ in range(len(above) + 1):
-            if row == ROOT or row in visited:
-                return fresh, row
-            fresh.append(row)
-            row = above[row]
-        # More lines than the file has are a cycle.
-        return list(self.upward(leaf)), ROOT
+        while row != ROOT:
+            start = self._start(row)
+            fork = next(filter(visited.__contains__, range(row, start - 1, -1)), start - 1)
+            fresh += range(row, fork, -1)
+            if fork >= start:
+                return fresh, fork
+            if len(fresh) > len(self.lines.keys):  # a cycle
+                return list(self.upward(leaf)), ROOT
+            row = self._above[start]
+        return fresh, ROOT
+
+    def _start(self, row: int) -> int:
+        """Return the first row of the run that contains a row."""
+        return self._starts[bisect_right(self._starts, row) - 1]
 
     # Compactions
 
@@ -180,25 +188,31 @@ class LineTree:
             kept_rows[tail] = None
             if tail == head:
                 return list(kept_rows)[::-1]
-            tail = self._parents[tail]
+            tail = self._parents.get(tail, tail - 1)
         return []
 
     # Lines with turns
 
     def _ends(self) -> tuple[list[int], dict[int, list[int]]]:
         """Return the last lines of conversations, and the queued prompts by the line that they follow."""
-        before, queued = self.before, self.lines.queued
-        others = [row for row in self.turn_rows if row not in queued] if queued else self.turn_rows
-        followed_rows = {before[row] for row in others}
+        turn_rows, queued = self.turn_rows, self.lines.queued
+        # In a run, each line with a turn is followed by the next.
+        stops = [bisect_left(turn_rows, start) for start in self._starts]
+        heads = {turn_rows[stop] for stop in stops if stop < len(turn_rows)}
+        tails = {turn_rows[stop - 1] for stop in (*stops, len(turn_rows)) if stop}
+        for row in {*queued, *map(self.nearest, queued)}:
+            tails.add(row)
+            stop = bisect_right(turn_rows, row)
+            heads.update(turn_rows[stop : stop + 1])
+        followed_rows = {self.nearest(row) for row in heads - queued}
         # A queued prompt counts as a successor only if another line follows it.
         for row in sorted(queued, reverse=True):
             if row in followed_rows:
-                followed_rows.add(before[row])
-        ends = [row for row in self.turn_rows if row not in followed_rows]
-        leaves = [row for row in ends if row not in queued] if queued else ends
-        if others and not leaves:
-            place = self.lines.place(self.turn_rows[-1])
-            raise TurnError(f"entry {place} is its own ancestor according to parentUuid")
+                followed_rows.add(self.nearest(row))
+        ends = sorted(tails - followed_rows - {ROOT})
+        leaves = [row for row in ends if row not in queued]
+        if len(turn_rows) > len(queued) and not leaves:
+            raise TurnError(f"entry {self.lines.place(turn_rows[-1])} is its own ancestor according to parentUuid")
         return leaves, self._queued_prompts(queued.intersection(ends))
 
     def _queued_prompts(self, meanwhile: set[int]) -> dict[int, list[int]]:
@@ -213,7 +227,7 @@ class LineTree:
             if row not in meanwhile:
                 last[chain] = last[None] = row
                 continue
-            before = self.before[row]
+            before = self.nearest(row)
             if before == ROOT:
                 before = last.get(chain, last.get(None, ROOT))
             if before != ROOT:
@@ -221,23 +235,33 @@ class LineTree:
                 riders.setdefault(anchor, []).append(row)
         return riders
 
-    def _nearest(self) -> list[int]:
-        """Return, for each line with a turn, the nearest line with a turn above it."""
-        above, turns = self._above, self.lines.turns
-        nearest_rows = list(above)
-        if any(map(eq, above, range(len(above)))):
-            nearest_rows = [ROOT if before == row else before for row, before in enumerate(above)]
-        known: dict[int, int] = {}
-        for row in [row for row in self.turn_rows if above[row] != ROOT and turns[above[row]] is None]:
-            before = above[row]
-            between = [row]
-            while before != ROOT and turns[before] is None and before not in known and len(between) <= len(above):
-                between.append(before)
-                before = above[before]
-            nearest = before if before == ROOT or turns[before] is not None else known.get(before, ROOT)
-            known.update(dict.fromkeys(between, nearest if nearest != row else ROOT))
-            nearest_rows[row] = known[row]
-        return nearest_rows
+    def nearest(self, row: int) -> int:
+        """Return the nearest line with a turn above a line with a turn, or ``ROOT``."""
+        start = self._start(row)
+        before = self._last_turn(start, row - 1)
+        nearest = self._above_run(start) if before == ROOT else before
+        return nearest if nearest != row else ROOT
+
+    def _last_turn(self, start: int, row: int) -> int:
+        """Return the last line with a turn between two lines, or ``ROOT``."""
+        before = bisect_right(self.turn_rows, row) - 1
+        return self.turn_rows[before] if before >= 0 and self.turn_rows[before] >= start else ROOT
+
+    def _above_run(self, start: int) -> int:
+        """Return the nearest line with a turn above the first line of a run, or ``ROOT``."""
+        known = self._nearest_above
+        nearest, starts = ROOT, dict[int, None]()
+        while nearest == ROOT and start not in known and start not in starts:
+            starts[start] = None
+            row = self._above[start]
+            if row == ROOT:
+                break
+            start = self._start(row)
+            nearest = self._last_turn(start, row)
+        if nearest == ROOT:
+            nearest = known.get(start, ROOT)
+        known.update(dict.fromkeys(starts, nearest))
+        return nearest
 
     @cached_property
     def _rows_of_replies(self) -> dict[Chain, list[int]]:

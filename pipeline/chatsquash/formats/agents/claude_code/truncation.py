@@ -18,8 +18,7 @@ def truncated_replies(tree: LineTree) -> set[int]:
     is_open = {lines.replies[row] for row in tree.reply_rows if not lines.values[row]["message"].get("stop_reason")}
     early = _without_end(tree, is_open, _has_stop_reason) if is_open else set()
     # Claude Code completes some truncated replies itself, with a stop reason, and adds a note to continue.
-    notes = [row for row in tree.turn_rows if lines.values[row].get("turnCompanion") is True]
-    before = [tree.before[row] for row in notes if lines.replies[row] == NO_REPLY]
+    before = map(tree.nearest, lines.notes)
     resumed_replies = {lines.replies[row] for row in before if row != ROOT} - {NO_REPLY}
     return early | _without_end(tree, resumed_replies, _has_details) if resumed_replies else early
 
@@ -41,7 +40,7 @@ def unsent(tree: LineTree, thoughts: set[int]) -> set[int]:
     if not thoughts:
         return thoughts
     # Lines with missing parents may follow lines of the reply that were never written.
-    predecessors = {tree.before[row] for row in tree.turn_rows if row not in tree.lines.missing} - {ROOT}
+    predecessors = {tree.nearest(row) for row in tree.turn_rows if row not in tree.lines.missing} - {ROOT}
     return thoughts.intersection(tree.lines.replies[row] for row in predecessors)
 
 
