@@ -30,7 +30,7 @@ from chatsquash.reading.envelopes import Envelope
 from chatsquash.reading.exchange import Exchange, LineError, exchange_of, is_blank, standard_members
 from chatsquash.reading.members import NOTHING, PARSE_ERRORS
 from chatsquash.sources.beginnings import read_from_start
-from chatsquash.sources.lines import LONGEST
+from chatsquash.sources.lines import LONGEST, Line
 
 if TYPE_CHECKING:
     from chatsquash.reading import appearance, endpoints
@@ -98,6 +98,8 @@ def _answer_decoder(choice: type[Struct], base: type[Struct] = Struct) -> msgspe
 
 _answer = _answer_decoder(replies.Choice, replies.Chat)
 """Decodes the most frequent kind of these responses."""
+PLAIN_CHAT = LogHead(PLAIN, envelopes.PLAIN.NAME, f"{PLAIN} (choices[].message in the response)")
+"""The head of a log whose first lines are plain chat with responses, the most frequent case."""
 _line = msgspec.json.Decoder(dict[str, Raw])
 _SYSTEM = frozenset(SYSTEM)
 
@@ -131,6 +133,11 @@ def chat_exchange(line: bytes | bytearray) -> Exchange | None:
 def _raw_answer() -> msgspec.json.Decoder[Any]:
     """Return the decoder of all of these responses."""
     return _answer_decoder(_RawChoice)
+
+
+def are_chat(head: list[Line]) -> bool:
+    """Return whether a log's first lines are all certainly plain chat."""
+    return all(chat_exchange(line.buffer[line.start : line.stop]) is not None for line in head)
 
 
 def _decode_answer(raw: Raw) -> Any:

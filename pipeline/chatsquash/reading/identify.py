@@ -16,10 +16,8 @@ from msgspec import Struct
 from chatsquash import formats
 from chatsquash.core import footprint
 from chatsquash.core.lazy import LazyModule
-from chatsquash.core.log import Log
 from chatsquash.core.model import Json, LogHead
 from chatsquash.core.options import Options
-from chatsquash.formats import PLAIN
 from chatsquash.formats.base import TurnError
 from chatsquash.reading import envelopes, evidence
 from chatsquash.reading.evidence import Shape
@@ -27,8 +25,6 @@ from chatsquash.reading.members import BYTE_ORDER_MARK
 from chatsquash.sources import beginnings
 from chatsquash.sources.compression import uncompressed
 from chatsquash.sources.identity import status_of
-from chatsquash.sources.lines import Line
-from chatsquash.sources.names import LOGS
 from chatsquash.sources.open import open_file
 
 if TYPE_CHECKING:
@@ -75,15 +71,6 @@ class Identity(Struct, frozen=True):
     def may_mix(self) -> bool:
         """Whether loggers with this envelope are known to write several sessions to one file."""
         return self.document is None and self.shape.envelope.MIXES
-
-
-PLAIN_CHAT = Identity(LogHead(PLAIN, envelopes.PLAIN.NAME, f"{PLAIN} (choices[].message in the response)"))
-"""A log whose first lines are plain chat with responses, the most frequent case."""
-
-
-def are_chat(head: list[Line]) -> bool:
-    """Return whether a log's first lines are all certainly plain chat."""
-    return all(evidence.chat_exchange(line.buffer[line.start : line.stop]) is not None for line in head)
 
 
 def identify(file: BinaryIO, options: Options = _DEFAULTS) -> Identity:
@@ -139,17 +126,6 @@ def identify_once(file: BinaryIO, options: Options) -> Identity:
     # Documents have their own cache, because they may be large.
     _last.log = (key, identity) if key and identity.document is None else None
     return identity
-
-
-def has_units(file: BinaryIO, options: Options, log: Log) -> bool:
-    """Return whether a file has several units.
-
-    The position is then at the beginning of the file, unless the file is a log of lines, which is not checked.
-    """
-    # Called before lines are examined, because an array may be one long line.
-    if log.is_part or log.path.endswith(LOGS) or uncompressed(log.path).lower().endswith(LOGS):
-        return False
-    return bool(units_of(file, options))
 
 
 def units_of(file: BinaryIO, options: Options) -> tuple[bytes, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from array import array
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
@@ -33,28 +34,22 @@ from chatsquash.formats.base import TurnError
 from chatsquash.reading.bounds import Bounds
 from chatsquash.reading.deltas import UncertainError
 from chatsquash.reading.entries import EntryReader, unreadable
-from chatsquash.reading.evidence import AGREEING, Shape
-from chatsquash.reading.identify import (
-    PLAIN_CHAT,
-    Identity,
-    are_chat,
-    document_in,
-    forget,
-    has_units,
-    identify,
-    identify_once,
-)
+from chatsquash.reading.evidence import AGREEING, PLAIN_CHAT, Shape, are_chat
 from chatsquash.reading.repeats import KnownTools
 from chatsquash.reading.sessions import lines_of
 from chatsquash.sources.beginnings import Beginning, has_read, keep, may_be_remembered
-from chatsquash.sources.compression import ExpandedFile
+from chatsquash.sources.compression import ExpandedFile, uncompressed
 from chatsquash.sources.lines import Buffers, Line, lines, lookahead_end
+from chatsquash.sources.names import LOGS
 
 if TYPE_CHECKING:
     from chatsquash.reading import documents, unrecognised
+    from chatsquash.reading import identify as identification
     from chatsquash.reading.documents import LogDocument
+    from chatsquash.reading.identify import Identity
     from chatsquash.reading.score_files import ScoreJoin
 else:
+    identification = LazyModule("chatsquash.reading.identify")
     documents = LazyModule("chatsquash.reading.documents")
     unrecognised = LazyModule("chatsquash.reading.unrecognised")
 
@@ -114,11 +109,12 @@ class Reader:
             hashed: Receives all bytes of the log in order, unless its document was read before and the hash is known.
             places: Receives the places of the log's lines, as in ``Log.spans``.
         """
-        forget(file)
+        if "chatsquash.reading.identify" in sys.modules:  # otherwise no document was read
+            identification.forget(file)
         self._files = len(log.pieces) or 1
         if log.part is not None or log.unit is not None:
             return self._read_part(file, log, hashed)
-        if self._split and not log.pieces and has_units(file, self._options, log):
+        if self._split and not log.pieces and _may_have_units(log) and identification.units_of(file, self._options):
             return _MIXED_SESSIONS
         is_stored = may_be_remembered(file)
         expanded = file if not is_stored and isinstance(file, ExpandedFile) else None
@@ -157,7 +153,8 @@ class Reader:
                 return self._reading(PLAIN_CHAT, to_the_end(chat), log)
         with memoryview(first.buffer) as view:
             keep(file, view[: first.read_end])  # the first bytes of the file: the next lines were read with this one
-        identity = identify(file, self._options) if log.spans is None else identify_once(file, self._options)
+        identify = identification.identify if log.spans is None else identification.identify_once
+        identity = identify(file, self._options)
         if self._is_mixed(identity, log):
             return _MIXED_SESSIONS
         document = identity.document
@@ -165,7 +162,7 @@ class Reader:
             join = self._score_join(identity.shape, log)
             items = self._entry_reader(identity.shape, join).entries(chain(head, stream))
             if identity.seen.format is not None or not identity.seen.why:
-                return structs.replace(self._reading(identity, to_the_end(items), log), scores=join)
+                return structs.replace(self._reading(identity.seen, to_the_end(items), log), scores=join)
             seen = unrecognised.describe(identity.seen, log.path)
             return Reading(seen, to_the_end(unrecognised.items(items, stream, is_part=not seen.why)))
         return self._read_document(file, stream, log, identity, to_the_end)
@@ -210,10 +207,10 @@ class Reader:
             return Reading(identity.seen, to_the_end(self._single_entry(document, identity.shape, join)), scores=join)
         return Reading(identity.seen, to_the_end(_document_entries(document, log)), document)
 
-    def _reading(self, identity: Identity, items: Iterator[Entry | SkippedLine], log: Log) -> Reading:
+    def _reading(self, seen: LogHead, items: Iterator[Entry | SkippedLine], log: Log) -> Reading:
         """Return the items of a log of exchanges, which may turn out to have several sessions."""
         is_watched = self._splits_mixed and not log.is_part
-        return Reading(identity.seen, until_mixed(items) if is_watched else items)
+        return Reading(seen, until_mixed(items) if is_watched else items)
 
     def _is_mixed(self, identity: Identity, log: Log) -> bool:
         """Return whether a file must be split into its sessions first."""
@@ -246,7 +243,7 @@ class Reader:
     def _read_part(self, file: BinaryIO, log: Log, hashed: Callable[[memoryview], object] | None) -> Reading:
         """Read one conversation of a document, or one unit of a file."""
         try:
-            document = document_in(file, self._options, log.unit)
+            document = identification.document_in(file, self._options, log.unit)
         except TurnError as problem:
             if log.unit is None:
                 raise OSError(EIO, "it changed while being read") from None
@@ -389,6 +386,12 @@ def _hash(file: BinaryIO, hashed: Callable[[memoryview], object]) -> None:
     file.seek(0)
     while piece := file.read(_PIECE):
         hashed(memoryview(piece))
+
+
+def _may_have_units(log: Log) -> bool:
+    """Return whether a file may have several units, which logs of lines do not."""
+    # Checked before lines are examined, because an array may be one long line.
+    return not (log.is_part or log.path.endswith(LOGS) or uncompressed(log.path).lower().endswith(LOGS))
 
 
 def _lines_at_hand(first: Line, stream: Iterator[Line]) -> Iterator[Line]:

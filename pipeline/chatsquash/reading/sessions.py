@@ -21,7 +21,6 @@ from chatsquash.core.options import Options
 from chatsquash.formats.base import TurnError
 from chatsquash.reading import envelopes
 from chatsquash.reading.evidence import first_lines
-from chatsquash.reading.identify import document_in, identify, units_of
 from chatsquash.reading.members import members
 from chatsquash.sources.compression import ExpandedFile
 from chatsquash.sources.identity import limit_to_discovered_size
@@ -32,9 +31,11 @@ from chatsquash.storage import is_remote
 from chatsquash.storage.folder import Folder
 
 if TYPE_CHECKING:
+    from chatsquash.reading import identify as identification
     from chatsquash.reading import split_files
     from chatsquash.reading.envelopes import litellm
 else:
+    identification = LazyModule("chatsquash.reading.identify")
     litellm = LazyModule("chatsquash.reading.envelopes.litellm")
     split_files = LazyModule("chatsquash.reading.split_files")
 
@@ -120,15 +121,15 @@ def document_parts(log: Log, file: BinaryIO, options: Options) -> list[Log]:
     Empty for logs, invalid documents and all other files.
     """
     try:
-        if not log.unit and (units := units_of(file, options)):
+        if not log.unit and (units := identification.units_of(file, options)):
             rows = zip(units, _shares(units, log.size), split_files.unit_lines(file, len(units)), strict=True)
             return [
                 replace(log, unit=unit, size=size, unit_lines=of, container_size=log.size) for unit, size, of in rows
             ]
         # Detecting a document requires reading less of a log than its lines.
-        document = document_in(file, options, log.unit)
+        document = identification.document_in(file, options, log.unit)
         if document and not (log.unit or document.is_identified):
-            document = identify(file, options).document
+            document = identification.identify(file, options).document
     except (OSError, TurnError):
         return []
     return [replace(log, part=part) for part in range(len(document.conversations))] if document else []
