@@ -35,7 +35,7 @@ _ROOMS = {
     "checks": "check",
     "templates": "check",
     "session/stages/checking.py": "check",
-    "session/record_filters.py": "check",
+    "session/record_measures.py": "check",
     "dataset": "write",
     "dataset/reports": "run",
     "pages": "run",

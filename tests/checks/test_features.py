@@ -14,7 +14,7 @@ from chatsquash.checks.registry import View
 from chatsquash.core import jsonio
 from chatsquash.core.model import Conversation, Response
 from chatsquash.session.ending import detect_ending
-from chatsquash.session.record_filters import measure
+from chatsquash.session.record_measures import measure
 from chatsquash.session.stages.checking import check_conversation
 from tests import strategies
 

@@ -6,7 +6,7 @@ import io
 from chatsquash.checks.registry import View
 from chatsquash.core.accounting import ToolUse, Usage
 from chatsquash.dataset.reports.tables import TOOLS, USAGE, USAGE_COLUMNS, ToolUsage, table
-from chatsquash.session.record_filters import measure
+from chatsquash.session.record_measures import measure
 from tests.checks.rows import assistant, call, result, talk, tool, user
 from tests.conftest import cases
 

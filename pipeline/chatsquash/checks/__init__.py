@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from functools import cache
 from importlib import import_module
+from itertools import chain
 from types import ModuleType, NoneType
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ from chatsquash.checks.registry import RULES, Feature, Kind, Rule, View
 from chatsquash.checks.results import bad_results, decoded_arguments
 from chatsquash.core.errors import UsageError
 from chatsquash.core.lazy import LazyModule
-from chatsquash.core.model import Tool, Violation
+from chatsquash.core.model import Json, Tool, Violation
 from chatsquash.core.registry import Item, Room
 from chatsquash.core.text import suggestion
 
@@ -37,8 +38,8 @@ else:
 
 _ON_DEMAND = frozenset(
     (
-        *("archives", "coverage", "dataset", "definitions", "files", "private", "reading", "sampling", "schemas"),
-        *("shapes", "stored_records", "tags", "template"),
+        *("archives", "coverage", "dataset", "definition_members", "definitions", "files", "private", "reading"),
+        *("sampling", "schemas", "shapes", "stored_records", "tags", "template"),
     )
 )
 _DEPENDENT: dict[str, frozenset[Feature]] = {
@@ -113,6 +114,23 @@ def _position(rule: Rule) -> tuple[str, int]:
     return rule.module, rule.place
 
 
+DEFINITION_MEMBERS = frozenset(
+    (
+        *("type", "function", "name", "description", "parameters", "strict", "format"),  # OpenAI chat
+        *("output_schema", "allowed_callers", "defer_loading", "namespace"),  # OpenAI Responses
+        *("input_schema", "cache_control", "input_examples", "eager_input_streaming", "toolset_name"),  # Anthropic
+        *("behavior", "response", "parametersJsonSchema", "responseJsonSchema"),  # Gemini
+        *("parameters_json_schema", "response_json_schema"),
+        *("inputSchema", "outputSchema", "title", "annotations", "execution", "icons", "_meta"),  # MCP
+        *("return", "providerOptions"),  # Transformers, AI SDK
+        *("$schema", "$id", "$ref", "$defs", "$comment", "definitions", "default"),  # JSON Schema
+        *("examples", "deprecated", "properties", "required", "additionalProperties"),
+    )
+)
+"""Known members of tool definitions.
+
+They are from the types in SDKs (openai 3.57, anthropic 2.14, google-genai 3.6), or from documentation.
+"""
 ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
 CONTENTS = frozenset({str, list, NoneType})
 
@@ -185,6 +203,14 @@ def _is_sound(tool: Any) -> bool:
     ):
         return False
     return not required or (_STR.issuperset(map(type, required)) and "" not in required and _are_distinct(required))
+
+
+def are_usual(*holders: Json) -> bool:
+    """Return quickly whether definitions and their functions have only known members."""
+    try:
+        return DEFINITION_MEMBERS.issuperset(chain(*holders))
+    except TypeError:  # a definition that is not an object
+        return False
 
 
 def _are_distinct(names: list[str]) -> bool:

@@ -3,28 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import chain
 from typing import Any
 
+from chatsquash.checks import DEFINITION_MEMBERS, are_usual
 from chatsquash.checks.registry import Fact, rule
 from chatsquash.core import chat
 from chatsquash.core.model import Json, Tool
 from chatsquash.core.text import pluralize, quote
 
-_KNOWN = frozenset(
-    (
-        *("type", "function", "name", "description", "parameters", "strict", "format"),  # OpenAI chat
-        *("output_schema", "allowed_callers", "defer_loading", "namespace"),  # OpenAI Responses
-        *("input_schema", "cache_control", "input_examples", "eager_input_streaming", "toolset_name"),  # Anthropic
-        *("behavior", "response", "parametersJsonSchema", "responseJsonSchema"),  # Gemini
-        *("parameters_json_schema", "response_json_schema"),
-        *("inputSchema", "outputSchema", "title", "annotations", "execution", "icons", "_meta"),  # MCP
-        *("return", "providerOptions"),  # Transformers, AI SDK
-        *("$schema", "$id", "$ref", "$defs", "$comment", "definitions", "default"),  # JSON Schema
-        *("examples", "deprecated", "properties", "required", "additionalProperties"),
-    )
-)
-"""Known members: from the types in SDKs (openai 3.57, anthropic 2.14, google-genai 3.6), or from documentation."""
 _USUAL = (None, "", "function", "custom")
 """Types of definitions whose members do not depend on the tool."""
 _MAX_NAMES = 5
@@ -58,14 +44,6 @@ def unknown_members(tool: Json) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def are_usual(*holders: Json) -> bool:
-    """Return quickly whether definitions and their functions have only known members."""
-    try:
-        return _KNOWN.issuperset(chain(*holders))
-    except TypeError:  # a definition that is not an object
-        return False
-
-
 def definitions_with_unknown(tools: list[Tool]) -> list[tuple[Tool, list[str]]]:
     """Return the definitions with unknown members, each with these members."""
     functions = [tool.get("function") or () for tool in tools if isinstance(tool, dict)]
@@ -83,4 +61,4 @@ def _holders(tool: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _is_known(name: str, value: Json) -> bool:
-    return name in _KNOWN or name == "custom" or (name == chat.PRIVATE and isinstance(value, chat.Private))
+    return name in DEFINITION_MEMBERS or name == "custom" or (name == chat.PRIVATE and isinstance(value, chat.Private))

@@ -15,7 +15,7 @@ from chatsquash.core.lazy import lazy_compile
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Contents, Outcome, Record
 from chatsquash.dataset.columns import Field, fields, pair_fields
-from chatsquash.session.record_filters import ToolTotals
+from chatsquash.session.record_measures import ToolTotals
 
 if TYPE_CHECKING:
     from chatsquash.dataset.shards import Shards

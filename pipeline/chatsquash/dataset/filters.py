@@ -14,7 +14,7 @@ from chatsquash.core.model import Violation
 from chatsquash.core.options import ERRORS, Options
 from chatsquash.core.outcome import Outcome, Record
 from chatsquash.records import digest
-from chatsquash.session.record_filters import of_records
+from chatsquash.session.record_measures import of_records
 from chatsquash.session.session import finding
 from chatsquash.sources.names import is_between, path_day
 from chatsquash.trees.coverage import coverage

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import binascii
 import re
 from bisect import bisect_right
@@ -187,7 +186,7 @@ def _join_cut_escapes(reading: UnescapedText) -> UnescapedText:
 def short_base64(value: str) -> Iterator[str]:
     """Yield base64 forms of a value that is too short to be decoded anywhere, with and without a line feed."""
     for text in (value, f"{value}\n") if 6 <= len(value) <= _SHORT else ():
-        encoded = base64.b64encode(text.encode()).decode()
+        encoded = binascii.b2a_base64(text.encode(), newline=False).decode()
         yield from (encoded, encoded.rstrip("="), encoded.rstrip("=").translate(_URL_SAFE))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import binascii
 import re
 from collections import Counter
@@ -59,6 +58,7 @@ _NUMBER = lazy_compile(
 )
 _FORMAT = lazy_compile(r"[\w .,:/{}-]*%[sdvqr][\w .,:/{}%-]*")
 _BASE64 = lazy_compile(r"(?=.{8})(?:[A-Za-z0-9+/]{4})*+(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?+")
+_STANDARD = str.maketrans("-_", "+/")
 _VERSION = lazy_compile(r"[v^~<>=]{0,3}\d{1,4}(?:\.\d{1,6}){1,3}(?:[-+.][A-Za-z0-9.]{1,20})?")
 _ALGORITHM = lazy_compile(
     r"(?i:(?:sha|md|hs|rs|es|ps|aes|base|utf|oauth|argon|ipv|http|ed|x|ecdsa|rsa|scram-sha|pbkdf|p|v|tls|ssl|k|s|ec|"
@@ -251,8 +251,9 @@ def is_basic(value: str, least: float = 0.0) -> bool:
     del least
     if value in EXAMPLES or len(value.rstrip("=")) % 4 == 1:
         return False
+    digits = value.rstrip("=").translate(_STANDARD)
     try:
-        login = base64.b64decode(value.rstrip("=") + "=" * (-len(value.rstrip("=")) % 4), altchars=b"-_").decode()
+        login = binascii.a2b_base64(digits + "=" * (-len(digits) % 4)).decode()
     except (binascii.Error, UnicodeDecodeError, ValueError):
         return False
     name, colon, password = login.strip("\0").replace("\0", ":").partition(":")

@@ -28,8 +28,8 @@ from chatsquash.session.log_findings import (
     options_keeping,
     with_side_requests,
 )
-from chatsquash.session.record_filters import of_records
 from chatsquash.session.record_maker import prefix_of_messages
+from chatsquash.session.record_measures import of_records
 from chatsquash.session.reply_counts import (
     count_flags,
     count_in_record,

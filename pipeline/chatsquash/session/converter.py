@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, BinaryIO
 from xxhash import xxh3_64_intdigest
 
 from chatsquash.checks import coverage, reading
-from chatsquash.core.lazy import LazyModule
 from chatsquash.core.log import Log
 from chatsquash.core.model import Entry, Mark, Tokens, Violation
 from chatsquash.core.options import Options
@@ -36,7 +35,6 @@ from chatsquash.core.outcome import (
 from chatsquash.core.times import day
 from chatsquash.reading.reader import MixedSessionsError, Reader, Reading
 from chatsquash.redaction.pseudonyms import anonymizer
-from chatsquash.session.contents import ContentsMeasure
 from chatsquash.session.lineages import MOST, Lineages
 from chatsquash.session.log_findings import (
     SessionCoverage,
@@ -55,6 +53,7 @@ from chatsquash.session.log_findings import (
 from chatsquash.session.plan import EntryObserver, Plan, needs_conversations, plan
 from chatsquash.session.privacy import OutcomePrivacy
 from chatsquash.session.record_maker import RecordMaker
+from chatsquash.session.record_measures import ContentsMeasure
 from chatsquash.session.reply_counts import model_findings
 from chatsquash.session.session import (
     LineFinding,
@@ -73,12 +72,9 @@ from chatsquash.sources.open import open_log
 
 if TYPE_CHECKING:
     from chatsquash.reading.documents import LogDocument
-    from chatsquash.session import output_growth
     from chatsquash.session.label_files import LabelMatcher
     from chatsquash.session.log_lines import LogLines
     from chatsquash.session.samples import Make, Reread
-else:
-    output_growth = LazyModule("chatsquash.session.output_growth")
 
 _Result = tuple[list[Record], Violation | None, list[LineFinding], SessionCoverage]
 """The records of a session or the reason for its rejection, findings, and the coverage of the session."""
@@ -466,9 +462,7 @@ class Converter:
         findings += logger_cuts(session)
         if read.document and self._lineages and (count := self._lineages.excess(log)):
             findings.append((None, coverage.copies_not_compared(count, MOST)))
-        why = log_rejection(read.seen, session)
-        if why is None and (read.document or session.growth.trees):  # otherwise a reply is in one record
-            why = output_growth.check_growth(session, read.document, self._options)
+        why = log_rejection(read, session, self._options)
         if why:
             findings.append((None, why))
         return findings, why or session.invalid or cut_rejection(session, findings, self._options)

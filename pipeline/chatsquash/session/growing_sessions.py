@@ -13,7 +13,7 @@ from chatsquash.core.model import Mark, Message
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Record, Rejection
 from chatsquash.session.log_findings import SessionCoverage, line_of, loss_findings
-from chatsquash.session.record_filters import of_records
+from chatsquash.session.record_measures import of_records
 from chatsquash.session.reply_counts import count_flags, count_trained, judge_of_run, needs_marks, sum_coverage
 from chatsquash.session.session import LineFinding, Session, Snapshot
 from chatsquash.trees.account import assistants, growing_outcomes

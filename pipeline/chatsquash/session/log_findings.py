@@ -30,6 +30,7 @@ from chatsquash.trees.coverage import of_grown
 
 if TYPE_CHECKING:
     from chatsquash.core import mcp
+    from chatsquash.reading.reader import Reading
     from chatsquash.trees.replies import LogPath
 else:
     mcp = LazyModule("chatsquash.core.mcp")
@@ -75,8 +76,18 @@ def cut_rejection(session: Session, findings: list[LineFinding], options: Option
     return next((finding for _, finding in findings if finding.code == _CODE), None)
 
 
-def log_rejection(seen: LogHead | None, session: Session) -> Violation | None:
+def log_rejection(read: Reading, session: Session, options: Options) -> Violation | None:
     """Return why a log cannot be converted."""
+    why = _unusable(read.seen, session)
+    if why is None and (read.document or session.growth.trees):  # otherwise each reply is in one record
+        from chatsquash.session.output_growth import check_growth  # imported here because few runs need it
+
+        why = check_growth(session, read.document, options)
+    return why
+
+
+def _unusable(seen: LogHead | None, session: Session) -> Violation | None:
+    """Return why the content of a log cannot be converted."""
     dropped_lines = session.lines.dropped_entries
     if seen and seen.why and not seen.format and (seen.conflict or not (session.snapshot or dropped_lines)):
         return reading.unknown_format(seen.why)

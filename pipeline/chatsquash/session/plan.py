@@ -43,10 +43,9 @@ from chatsquash.core.options import Options
 from chatsquash.core.outcome import Ending, Record, Rejection
 from chatsquash.records import RecordLine, presets
 from chatsquash.redaction.pseudonyms import Anonymizer
-from chatsquash.session import contents
+from chatsquash.session import record_measures
 from chatsquash.session.cleaning import clean
 from chatsquash.session.ending import detect_ending
-from chatsquash.session.record_filters import measure
 from chatsquash.session.select import select
 from chatsquash.session.session import Session, Snapshot, begin_tally
 from chatsquash.session.stages import compose as record
@@ -160,7 +159,7 @@ class Plan(Struct, frozen=True):
             assert line.refusal
             return Rejection(line.refusal), findings
         if line.value is not None:
-            contents.remember(line.data, line.value)
+            record_measures.remember(line.data, line.value)
         result = Record(
             line.data,
             usage,
@@ -264,7 +263,7 @@ def plan(options: Options, anonymizer: Anonymizer | None) -> Plan:
             *_supply_stages(options),
         ),
         checks=(checks,) if options.integrity_analysis else (),
-        measure=measure,
+        measure=record_measures.measure,
         refuse=_refuse_violation if is_shaped else _refuse_nothing,
         record_stages=(*_chat_stages(options, joins), *_optional_stages(options, anonymizer)),
         encode=_encoder(options),

@@ -29,10 +29,10 @@ from chatsquash.redaction.shapes import may_concern_text_before
 from chatsquash.redaction.texts import Texts
 from chatsquash.redaction.values import UnsearchedError, Value, is_secret, redaction, value_of
 from chatsquash.session import private_texts
-from chatsquash.session.contents import parsed
 from chatsquash.session.log_findings import in_files
 from chatsquash.session.private_texts import may_be_kept, read_rejected_line
 from chatsquash.session.record_maker import prefix_of_line
+from chatsquash.session.record_measures import parsed
 from chatsquash.session.session import finding
 
 if TYPE_CHECKING:
@@ -226,13 +226,13 @@ class OutcomePrivacy:
         pieces = pieces or Pieces(jsonio.loads(record.line))
         for at in {at for at, _ in counts}:
             pieces.values[at].pop("logprobs", None)  # logprobs spell out the replaced value token by token
-        anonymized = self._privacy.anonymized(pieces.assemble())
+        pseudonymous = self._privacy.anonymized(pieces.assemble())
         result = self._with_counts(record, counts, are_replaced=True) if counts else record
-        if anonymized.passwords:
-            passwords = Counter((0, value_of(each)) for each in anonymized.passwords)
+        if pseudonymous.passwords:
+            passwords = Counter((0, value_of(each)) for each in pseudonymous.passwords)
             result = self._with_counts(result, passwords, are_replaced=True)
-        addresses = record.addresses + anonymized.addresses
-        return self._with_value(replace(result, addresses=addresses), anonymized.value)
+        addresses = record.addresses + pseudonymous.addresses
+        return self._with_value(replace(result, addresses=addresses), pseudonymous.value)
 
     def _with_value(self, record: Record, value: dict[str, Any]) -> Record:
         line = jsonio.dumps(value)

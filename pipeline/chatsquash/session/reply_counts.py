@@ -14,7 +14,7 @@ from chatsquash.core.marks import by_ordinal
 from chatsquash.core.memo import Last
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Record, Rejection
-from chatsquash.session.record_filters import RecordFilter
+from chatsquash.session.record_measures import RecordFilter
 from chatsquash.session.session import LineFinding
 from chatsquash.trees.coverage import coverage as sum_outcomes
 

@@ -23,7 +23,7 @@ from chatsquash.session.log_findings import (
     options_keeping,
     with_side_requests,
 )
-from chatsquash.session.record_filters import of_records
+from chatsquash.session.record_measures import of_records
 from chatsquash.session.reply_counts import count_flags, count_in_sample, sum_coverage
 from chatsquash.session.samples import Sample, SampleRequest, Sampling, snapshot_of
 from chatsquash.session.session import LineFinding, Session

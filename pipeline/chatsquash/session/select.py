@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from chatsquash.checks import definition_members, reading
+from chatsquash.checks import are_usual, definition_members, reading
 from chatsquash.checks import definitions as definition_checks
 from chatsquash.core import chat, jsonio
 from chatsquash.core.edits import Histories
@@ -268,7 +268,7 @@ def _keyed(tools: list[Tool]) -> _KeyedTools:
         name = chat.tool_name(tool)
         are_named = are_named and name is not None
         keyed.append((("unnamed", _canonical(tool)) if name is None else ("named", name), tool))
-    if definition_members.are_usual(*tools, *flat):
+    if are_usual(*tools, *flat):
         return _KeyedTools(keyed, dict(keyed), are_named, [], [])
     unknown, native = definition_members.definitions_with_unknown(tools), provider_members.of_definitions(tools)
     return _KeyedTools(keyed, dict(keyed), are_named, unknown, native)

@@ -263,9 +263,9 @@ class _Redaction:
                 self._values.add(value)
                 counts[words(value.kind)] += count if at == 0 else 0
             document, name = values[0], name and values[1][0]
-        anonymized = self._privacy.anonymized(document)
-        counts.update(words(hit.kind) for hit in anonymized.passwords)
-        return anonymized.value, name and self._privacy.anonymized(name).value
+        pseudonymous = self._privacy.anonymized(document)
+        counts.update(words(hit.kind) for hit in pseudonymous.passwords)
+        return pseudonymous.value, name and self._privacy.anonymized(name).value
 
     def hide(self, done: PieceResult, *, is_whole: bool) -> PieceResult:
         """Redact the texts reported about a piece.

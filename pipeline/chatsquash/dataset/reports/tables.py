@@ -11,7 +11,7 @@ from chatsquash.core.accounting import Usage
 from chatsquash.core.outcome import Redaction
 from chatsquash.core.text import escape, printable
 from chatsquash.dataset.reports import ProcessedSession, Report, ReportDeclaration, ReportLine
-from chatsquash.session.record_filters import ToolTotals
+from chatsquash.session.record_measures import ToolTotals
 
 USAGE, TOOLS, REDACTIONS = "reports/tool-usage.csv", "reports/tools.csv", "reports/redactions.csv"
 USAGE_COLUMNS = (

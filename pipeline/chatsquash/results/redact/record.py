@@ -64,14 +64,14 @@ def redact_record(privacy: Privacy, value: Json, known: Redactor | None = None) 
     hits = privacy.replace(pieces.values)
     if known:
         hits += known.replace(pieces.values)
-    anonymized = privacy.anonymized(_join_pieces(value, pieces) if hits else value)
-    redacted, counts = anonymized.value, Counter(map(value_of, anonymized.passwords))
+    pseudonymous = privacy.anonymized(_join_pieces(value, pieces) if hits else value)
+    redacted, counts = pseudonymous.value, Counter(map(value_of, pseudonymous.passwords))
     for (_, each), count in hits.items():
         counts[each] += count
     masked = _pieces(redacted)
     unflagged = _unflag(masked, masked.masked_pieces()) if counts else []
     return RedactedRecord(
-        _join_pieces(redacted, masked) if counts else redacted, counts, anonymized.addresses, unflagged
+        _join_pieces(redacted, masked) if counts else redacted, counts, pseudonymous.addresses, unflagged
     )
 
 
