@@ -13,7 +13,7 @@ from chatsquash.core.outcome import (
     SessionPrivacy,
     SessionRecords,
 )
-from chatsquash.dataset.filters import Filters
+from chatsquash.dataset.filters import FilterResult, Filters
 from tests.conftest import cases
 
 NOTHING = Usage(0, (), 1, 2, 0, ())
@@ -62,7 +62,7 @@ def test_a_record_is_filtered_for_a_reason(options, made, expected):
     before = outcome(**made)
     found = Filters(Options(**options)).apply(job(), before)
     if expected is None:
-        assert found == (before, (), 0)
+        assert found == FilterResult(before)
         return
     option, why = expected
     assert (found.filtered, found.duplicates) == ((option,), 0)
@@ -82,7 +82,7 @@ def test_the_lines_of_a_filtered_session_are_left_out_and_nothing_else_of_it_cou
 
 def test_a_session_that_was_left_out_is_not_filtered():
     before = outcome(None, left_out="empty-session")
-    assert Filters(Options(min_turns=3, drop_duplicates=True)).apply(job(), before) == (before, (), 0)
+    assert Filters(Options(min_turns=3, drop_duplicates=True)).apply(job(), before) == FilterResult(before)
 
 
 def test_equal_records_are_written_once():

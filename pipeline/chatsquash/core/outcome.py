@@ -238,7 +238,7 @@ class Rejection(Struct, frozen=True):
     why: Violation
 
 
-class Meeting(NamedTuple):
+class Meeting(Struct, frozen=True, array_like=True):
     """Hashes for matching the parts of a session in several files; 0 if a part is missing."""
 
     id: int

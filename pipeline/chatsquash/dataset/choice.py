@@ -104,7 +104,8 @@ class Selector:
         if violation and all(each.code != violation.code for each in outcome.findings):
             outcome = outcome.with_finding(finding(violation, outcome.session, log.display_path))
         record_count, turns = len(outcome.output.records), turns_of(outcome)
-        outcome, filtered, duplicates = self._filters.apply(log, outcome)
+        result = self._filters.apply(log, outcome)
+        outcome, filtered = result.outcome, result.filtered
         # The session has no conversation of a requested kind.
         if not record_count and outcome.left_out is None and not outcome.account.is_joined:
             totals = outcome.replies.coverage
@@ -112,7 +113,7 @@ class Selector:
                 totals.copied or any(each.code == "repeated-conversation" for each in outcome.findings)
             )
             filtered = ("copy",) if is_copy else (f"--conversations {self._options.conversations}",)
-        return Selection(outcome, record_count, turns, filtered, duplicates)
+        return Selection(outcome, record_count, turns, filtered, result.duplicates)
 
     def with_cluster(self, log: Log, outcome: Outcome) -> Outcome:
         """Return the outcome that was selected last, with its cluster if clusters determine splits."""
@@ -163,8 +164,8 @@ class Meetings:
         meeting, here = outcome.replies.meeting, self._file
         if meeting is None:
             return None
-        name, begin, end = meeting
-        same = self._ids.put(name, here) if name else None
+        begin, end = meeting.begin, meeting.end
+        same = self._ids.put(meeting.id, here) if meeting.id else None
         before = self._ends.get(begin) if begin else None
         after = self._begins.get(end) if end else None
         if begin:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from chatsquash.core import jsonio
 from chatsquash.core.accounting import STEP_FACTS
@@ -117,7 +118,7 @@ def _token_columns() -> list[Field]:
 def pair_fields(options: Options) -> list[Field]:
     """Return the columns of pairs, in the order in which they are written."""
     preset = {column.name: column for column in get_preset(options.preset).COLUMNS}
-    messages = [_field(preset["messages"]._replace(name=name), "none") for name in ("prompt", "chosen", "rejected")]
+    messages = [_field(replace(preset["messages"], name=name), "none") for name in ("prompt", "chosen", "rejected")]
     return [*messages, _field(preset["tools"], "none"), Field("evidence", "text")]
 
 
@@ -126,7 +127,7 @@ def _parts(column: Column, options: Options) -> tuple[Column, ...]:
     if column.name != "messages" or options.sample_columns == "messages":
         return (column,)
     names = ("prompt",) if options.shape == "prompt" else ("prompt", "completion")
-    return tuple(column._replace(name=name) for name in names)
+    return tuple(replace(column, name=name) for name in names)
 
 
 def _field(column: Column, loss: str) -> Field:

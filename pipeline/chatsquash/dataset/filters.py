@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from chatsquash.checks import dataset
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from chatsquash.dataset.where import Where
 
 
-class FilterResult(NamedTuple):
+class FilterResult(Struct, frozen=True):
     """A session after filters and duplicates, with the reasons for the removed records."""
 
     outcome: Outcome

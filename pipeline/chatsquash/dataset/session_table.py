@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, get_args
 
 from msgspec import Struct, to_builtins
 
@@ -219,7 +219,7 @@ def counts(findings: list[Finding]) -> FindingCounts:
     return FindingCounts(*numbers.values())
 
 
-class RecordOutcome(NamedTuple):
+class RecordOutcome(Struct, frozen=True):
     """The values that are known after a record is written or removed."""
 
     place: Place | None = None
@@ -234,13 +234,13 @@ def line_of(
     """Return the line of a record, or of a session without records."""
     replies = outcome.replies
     totals = replies.coverage
-    place, number, filtered = record_outcome
+    place = record_outcome.place
     entry = (record and record.entry) or outcome.output.entry or _UNKNOWN
     file, line = log.at(entry.line)
     # Positional, since keywords take longer.
     members: list[Any] = [
         *(place or _NO_PLACE),
-        number,
+        record_outcome.number,
         printable(file),
         line,
         printable(outcome.session),
@@ -252,7 +252,7 @@ def line_of(
         record.usage.assistant_turns if record else turns,
         counts(outcome.findings),
         outcome.left_out,
-        filtered,
+        record_outcome.filtered,
         *(_conversation(record) if record else _NO_CONVERSATION),
         totals.conversations,
         ReplyCounts(totals.total, totals.carried, totals.rewritten, totals.lost),

@@ -8,6 +8,8 @@ conversations become records is decided in ``chatsquash.session``.
 from hashlib import sha256
 from typing import Any, NamedTuple
 
+from msgspec import Struct
+
 from chatsquash.core.model import Json, Mark, Violation
 
 IDS_MEMBER = "input_ids"
@@ -43,7 +45,7 @@ class NotARecordError(ValueError):
     """A value is not a record; the message is the reason."""
 
 
-class StoredRecord(NamedTuple):
+class StoredRecord(Struct, frozen=True):
     """The members of a record that templates and checks use."""
 
     messages: list[Any]

@@ -9,6 +9,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from msgspec.structs import replace
+
 from chatsquash.core import jsonio
 from chatsquash.core.errors import UsageError
 from chatsquash.core.model import Json
@@ -67,8 +69,10 @@ def _for_training(source: TemplateSource, folder: Path) -> tuple[TemplateSource,
 
 def _with_objects(sample: StoredRecord) -> StoredRecord:
     """Return a record as axolotl prepares it: without null members, and with arguments parsed from JSON strings."""
-    return sample._replace(
-        messages=[_parse_calls(_drop_nulls(message)) for message in sample.messages], tools=_drop_nulls(sample.tools)
+    return replace(
+        sample,
+        messages=[_parse_calls(_drop_nulls(message)) for message in sample.messages],
+        tools=_drop_nulls(sample.tools),
     )
 
 

@@ -27,7 +27,7 @@ NO_RESULT = "[no result]"
 """The default text of missing results."""
 
 
-class Column(NamedTuple):
+class Column(Struct, frozen=True):
     """A member of a record."""
 
     name: str
