@@ -38,12 +38,22 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-    from chatsquash.api import check, convert, convert_session, push, read, redact, stats, verify, with_shorthands
+    from chatsquash.api import (
+        Session,
+        check,
+        convert,
+        convert_session,
+        push,
+        read,
+        redact,
+        stats,
+        verify,
+        with_shorthands,
+    )
     from chatsquash.api import list_sessions as list  # noqa: A004, F401 - import * leaves it out
     from chatsquash.core.model import Conversation
     from chatsquash.core.options import Options
     from chatsquash.core.outcome import Outcome
-    from chatsquash.dataset.choice import Session
     from chatsquash.dataset.summary import Summary
     from chatsquash.results.frame import frame
     from chatsquash.translate.conversations import dump, load, losses
@@ -52,7 +62,7 @@ _HOMES = {
     "Conversation": "chatsquash.core.model",
     "Options": "chatsquash.core.options",
     "Outcome": "chatsquash.core.outcome",
-    "Session": "chatsquash.dataset.choice",
+    "Session": "chatsquash.api",
     "Summary": "chatsquash.dataset.summary",
     "check": "chatsquash.api",
     "convert": "chatsquash.api",

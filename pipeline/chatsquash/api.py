@@ -72,6 +72,7 @@ def _public_iterator(function: Callable[_P, Iterator[_R]]) -> Callable[_P, Itera
 convert = _public(conversion.convert)
 convert_session = _public(in_memory.convert_session)
 read = _public_iterator(in_memory.read)
+Session = in_memory.Session
 
 
 @_public

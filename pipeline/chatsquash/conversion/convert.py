@@ -42,9 +42,9 @@ from chatsquash.sources.compression import stem
 from chatsquash.sources.find import EARLIER_OUTPUT, Discovery
 
 if TYPE_CHECKING:
+    from chatsquash.conversion.in_memory import Session
     from chatsquash.conversion.previous_result import OldResult
     from chatsquash.dataset import score_totals
-    from chatsquash.dataset.choice import Session
     from chatsquash.dataset.dataset import Dataset
     from chatsquash.dataset.label_outcomes import LossLabels
     from chatsquash.provenance.tables import Provenance
@@ -383,7 +383,7 @@ class Conversion:
         self._reports.add(ProcessedSession(log, selection, outcome, places, group, line_count, usages))
 
     def _is_kept(self, log: Log, selection: Selection, inputs: SessionInputs) -> bool:
-        from chatsquash.dataset.choice import session_of  # only needed for the API
+        from chatsquash.conversion.in_memory import session_of  # only needed for the API
 
         with_lines = structs.replace(selection, outcome=inputs.fill(selection.outcome))
         return bool(self.keeps and self.keeps(session_of(log, with_lines)))

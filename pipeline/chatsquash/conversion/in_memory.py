@@ -1,4 +1,4 @@
-"""Conversion without an output folder: one source as outcomes, or logs as an iterator of sessions."""
+"""Conversion without an output folder: one source as outcomes, or logs as an iterator of sessions of the API."""
 
 from __future__ import annotations
 
@@ -9,21 +9,57 @@ from dataclasses import replace
 from itertools import islice
 from os import PathLike
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 from msgspec import structs
 
 from chatsquash.conversion.complete_options import choose_grouping, with_key
 from chatsquash.conversion.inputs import Sessions, find
 from chatsquash.conversion.workers import outcomes
+from chatsquash.core import jsonio
 from chatsquash.core.errors import UsageError
 from chatsquash.core.log import Log
+from chatsquash.core.model import Finding
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome
-from chatsquash.dataset.choice import Selector, Session, session_of, stop_for
+from chatsquash.core.text import escape
+from chatsquash.dataset.choice import Selection, Selector, stop_for
 from chatsquash.dataset.filters import Filters
+from chatsquash.dataset.session_table import RecordOutcome, line_of
 from chatsquash.session.converter import Converter
 from chatsquash.storage.folder import Folder
+
+
+class Session(NamedTuple):
+    """A session of a log, as returned by ``read`` and passed to the ``filter`` of ``convert``.
+
+    records: each ``{"messages": [...], "tools": [...]}``, or in the shape of the preset; empty if it was skipped.
+    findings: each has ``code``, ``severity``, ``file``, ``line``, ``message`` and ``text``.
+    facts: its line of ``reports/sessions.jsonl``; ``docs/output.md`` lists the columns.
+    refused: the code of the finding for which it has no record, or ``None`` if it has one.
+    """
+
+    records: list[dict[str, Any]]
+    findings: list[Finding]
+    facts: dict[str, Any]
+    refused: str | None
+
+    def __str__(self) -> str:
+        """Format the session like ``chatsquash show``: a title, then the messages of each record."""
+        from chatsquash.records import printing  # rarely needed
+
+        title = escape(f"session {self.facts['session']}")
+        if not self.records:
+            return f"{title}: no record ({self.refused or self.facts.get('filtered')})"
+        return "\n".join([title, *map(printing.record_as_text, self.records)])
+
+
+def session_of(log: Log, selection: Selection) -> Session:
+    """Return a session for the API."""
+    outcome = selection.outcome
+    first = outcome.records[0] if outcome.records else None
+    facts = line_of(log, outcome, first, selection.turns, RecordOutcome(filtered=selection.why)).as_dict()
+    return Session([jsonio.loads(record.line) for record in outcome.records], outcome.findings, facts, outcome.left_out)
 
 
 def convert_session(

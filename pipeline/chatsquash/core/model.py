@@ -61,7 +61,7 @@ class AddedRun(Struct, frozen=True, gc=False):
 Edits = tuple[KeptRun | AddedRun, ...]
 
 
-class WrongType(NamedTuple):
+class WrongType(Struct, frozen=True):
     """A member with the wrong type, which is treated as missing."""
 
     what: str
@@ -363,7 +363,7 @@ class Finding(NamedTuple):
     """The id of the conversation concerned, as in ``Violation``."""
 
 
-class LogHead(NamedTuple):
+class LogHead(Struct, frozen=True):
     """The format of a log, detected from its first lines."""
 
     format: str | None

@@ -14,7 +14,7 @@ from functools import cache
 from operator import attrgetter
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Generic, NamedTuple, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 
 from msgspec import NODEFAULT, Struct
 
@@ -28,7 +28,7 @@ _LAST_LINE_END = re.compile(r"\n(?![ )])")
 """The end of a top-level assignment, which may have several lines."""
 
 
-class Item(NamedTuple):
+class Item(Struct, frozen=True, order=True):
     """A module or a package in a folder."""
 
     name: str

@@ -1,23 +1,20 @@
-"""The selection of sessions and records to write, their names in reports, and a session as the API returns it."""
+"""The selection of sessions and records to write, and their names in reports."""
 
 # No ``from __future__ import annotations``: tuples compile annotations that are texts.
 from collections.abc import Callable, Iterator, Sequence
 from itertools import starmap
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO
 
 from msgspec import Struct
 
 from chatsquash.checks import dataset
-from chatsquash.core import jsonio
 from chatsquash.core.errors import StoppedError
 from chatsquash.core.index import Index
 from chatsquash.core.log import Log
-from chatsquash.core.model import Finding, Violation
+from chatsquash.core.model import Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome
-from chatsquash.core.text import escape
 from chatsquash.dataset.filters import Filters
-from chatsquash.dataset.session_table import RecordOutcome, line_of
 from chatsquash.redaction.privacy import Privacy
 from chatsquash.session import private_texts
 from chatsquash.session.session import INVALID, finding
@@ -180,35 +177,3 @@ class Meetings:
             (dataset.divided_session(how, self._display_path(self._logs[file].display_path)) for how, file in others),
             None,
         )
-
-
-class Session(NamedTuple):
-    """A session of a log, as returned by ``read`` and passed to the ``filter`` of ``convert``.
-
-    records: each ``{"messages": [...], "tools": [...]}``, or in the shape of the preset; empty if it was skipped.
-    findings: each has ``code``, ``severity``, ``file``, ``line``, ``message`` and ``text``.
-    facts: its line of ``reports/sessions.jsonl``; ``docs/output.md`` lists the columns.
-    refused: the code of the finding for which it has no record, or ``None`` if it has one.
-    """
-
-    records: list[dict[str, Any]]
-    findings: list[Finding]
-    facts: dict[str, Any]
-    refused: str | None
-
-    def __str__(self) -> str:
-        """Format the session like ``chatsquash show``: a title, then the messages of each record."""
-        from chatsquash.records import printing  # rarely needed
-
-        title = escape(f"session {self.facts['session']}")
-        if not self.records:
-            return f"{title}: no record ({self.refused or self.facts.get('filtered')})"
-        return "\n".join([title, *map(printing.record_as_text, self.records)])
-
-
-def session_of(log: Log, selection: Selection) -> Session:
-    """Return a session for the API."""
-    outcome = selection.outcome
-    first = outcome.records[0] if outcome.records else None
-    facts = line_of(log, outcome, first, selection.turns, RecordOutcome(filtered=selection.why)).as_dict()
-    return Session([jsonio.loads(record.line) for record in outcome.records], outcome.findings, facts, outcome.left_out)

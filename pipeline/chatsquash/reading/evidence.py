@@ -187,7 +187,7 @@ def describe(head: LogHead, file: BinaryIO, memory: int) -> LogHead:
     if any(_is_non_exchange(line, envelopes.recognise(line)) for line in lines):
         return head
     fitting = appearance.of_lines(lines, list(map(_value, lines)))
-    return head._replace(why=fitting) if fitting else head
+    return structs.replace(head, why=fitting) if fitting else head
 
 
 def _head(shape: Shape, why: str) -> LogHead:

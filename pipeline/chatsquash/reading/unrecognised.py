@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator
 
+from msgspec.structs import replace
+
 from chatsquash.core.model import Entry, LogHead, RepeatedViolation, SkippedLine
 from chatsquash.formats import documents
 from chatsquash.reading.identify import PART
@@ -16,7 +18,7 @@ _Items = Generator[Entry | SkippedLine, None, str | None]
 def describe(head: LogHead, path: str) -> LogHead:
     """Return the head of a file for reports, without a reason if the file belongs to an agent's session."""
     is_part = not head.conflict and any(map(relatives.exists, documents.owners(path)))
-    return head._replace(why="") if is_part else head
+    return replace(head, why="") if is_part else head
 
 
 def items(lines: _Items, rest: Iterator[Line], *, is_part: bool) -> _Items:
