@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from chatsquash.core.model import WrongType
 from chatsquash.formats import formats, get_format
 from chatsquash.reading import replies
 from tests.conftest import cases
@@ -174,7 +175,7 @@ def test_what_later_requests_may_refer_to_is_kept_for_the_format_that_has_it_onl
 @pytest.mark.parametrize("name", formats())
 def test_what_holds_no_event_is_of_the_wrong_type(name, response, seen):
     found = replies.read(response, formats()[name])
-    assert (found.message, found.wrong) == (None, ("response", seen))
+    assert (found.message, found.wrong) == (None, WrongType("response", seen))
 
 
 PIECES = st.sampled_from(

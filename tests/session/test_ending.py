@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+from msgspec.structs import astuple
+
 from chatsquash import Options
 from chatsquash.checks.registry import View
 from chatsquash.conversion.convert import convert
@@ -96,7 +98,7 @@ def test_the_last_run_counts_and_other_commands_do_not():
 
 def test_a_run_whose_result_names_no_code_is_unknown_though_one_before_did():
     view = said(user("go"), *ran("pytest", "Exit code: 1", "a"), *ran("pytest", "3 passed", "b"))
-    assert detect_ending(view, Response())[:2] == (None, None)
+    assert astuple(detect_ending(view, Response()))[:2] == (None, None)
 
 
 CLAUDE_CODE = {"role": "system", "content": "You are Claude Code, Anthropic's official CLI for Claude."}
@@ -174,7 +176,7 @@ def test_the_words_are_those_of_the_docs():
 def test_what_clients_put_in_is_no_word_of_the_user():
     reminder = "<system-reminder>That's wrong.</system-reminder>"
     view = said(user("Go."), assistant("Done."), user(f"{reminder}\nThank you."), assistant("."), user(reminder))
-    assert detect_ending(view, Response())[-2:] == ("thanks", "message 2, 'thank you'")
+    assert astuple(detect_ending(view, Response()))[-2:] == ("thanks", "message 2, 'thank you'")
 
 
 def test_many_blocks_that_clients_put_in_take_no_time_each():
@@ -186,7 +188,7 @@ def test_many_blocks_that_clients_put_in_take_no_time_each():
 
 
 def test_nobody_spoke_after_the_work():
-    assert detect_ending(said(user("Thanks!"), assistant("Done.")), Response())[-2:] == ("none", None)
+    assert astuple(detect_ending(said(user("Thanks!"), assistant("Done.")), Response()))[-2:] == ("none", None)
 
 
 def trajectory(**members):

@@ -74,7 +74,9 @@ def test_every_text_is_known_to_be_hidden_or_ours():
 
 def test_what_may_come_from_a_log_is_hidden():
     log = Log("p", "x-shown", "x-name", 1, pieces=(Piece("p", "x-piece", 0, 0, 1, None),))
-    ending = Ending(**{name: f"x-{name}" for name in Ending._fields if name.endswith("evidence")}, finish="x-finish")
+    ending = Ending(
+        **{name: f"x-{name}" for name in Ending.__struct_fields__ if name.endswith("evidence")}, finish="x-finish"
+    )
     chosen = SelectedEntry(1, None, None, "x-model", 1)
     usage = Usage(1, ("x-tool",), 1, 1, 1, (ToolUse("x-used", 1, 0, 0),))
     facts = Facts(session="x-facts", source="x-source", model="x-served")

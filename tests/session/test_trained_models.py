@@ -8,9 +8,10 @@ from typing import Any
 
 import polars as pl
 import pytest
+from msgspec.structs import astuple
 
 from chatsquash import Options, convert, convert_session, frame
-from chatsquash.core.accounting import STEP_FACTS
+from chatsquash.core.accounting import STEP_FACTS, TrainedReplies
 from chatsquash.core.errors import UsageError
 from chatsquash.core.outcome import Outcome
 from chatsquash.results.stats import stats
@@ -442,16 +443,19 @@ def test_the_replies_trained_on_are_counted_by_model(lines, options, expected):
     sums: dict[str, list[int]] = {}
     for record in found.records:
         for model, counts in record.trained_replies.items():
-            sums[model] = [a + b for a, b in zip(sums.get(model, [0, 0, 0]), counts, strict=True)]
+            sums[model] = [a + b for a, b in zip(sums.get(model, [0, 0, 0]), astuple(counts), strict=True)]
     assert {model: tuple(counts) for model, counts in sums.items()} == expected
 
 
 def test_a_reply_that_is_on_a_branch_counts_only_in_a_record_that_holds_it():
     lines = with_usage(logs.regenerated(), 1, 2, 4, 8)
     (record,) = outcome(lines).records
-    assert record.trained_replies == {"gpt-4.1": (3, 3, 13)}
+    assert record.trained_replies == {"gpt-4.1": TrainedReplies(3, 3, 13)}
     branch, trunk = outcome(lines, conversations="all", loss="weight").records
-    assert (branch.trained_replies, trunk.trained_replies) == ({"gpt-4.1": (1, 1, 2)}, {"gpt-4.1": (3, 3, 13)})
+    assert (branch.trained_replies, trunk.trained_replies) == (
+        {"gpt-4.1": TrainedReplies(1, 1, 2)},
+        {"gpt-4.1": TrainedReplies(3, 3, 13)},
+    )
 
 
 def test_the_card_run_json_and_stats_have_the_tokens_of_each_model(here):

@@ -6,7 +6,7 @@ from operator import add
 from typing import Literal, NamedTuple
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
 from chatsquash.core import jsonio
 from chatsquash.core.model import Entry, OriginReply, Response, Tokens
@@ -132,7 +132,7 @@ class ReplyOutcome(Struct, frozen=True, array_like=True):
         return replace(self, status="lost", why=why, record=None, message=None, loss=0, reasoning=reasoning)
 
 
-class TrainedReplies(NamedTuple):
+class TrainedReplies(Struct, frozen=True, array_like=True):
     """The number of a model's logged replies that are trained on."""
 
     replies: int = 0
@@ -140,6 +140,10 @@ class TrainedReplies(NamedTuple):
     """Those with a logged number of tokens."""
     tokens: int = 0
     """The sum of these numbers."""
+
+    def plus(self, other: "TrainedReplies") -> "TrainedReplies":
+        """Add two counts."""
+        return TrainedReplies(*map(add, astuple(self), astuple(other)))
 
 
 class Coverage(Struct, frozen=True, array_like=True):

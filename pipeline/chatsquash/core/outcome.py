@@ -85,7 +85,7 @@ class Likeness(Struct, frozen=True, array_like=True):
 LastUser = Literal["thanks", "complaint", "correction", "none", "unknown"]
 
 
-class Ending(NamedTuple):
+class Ending(Struct, frozen=True, array_like=True):
     """How a conversation ended; each value has its evidence and is ``None`` if unknown."""
 
     exit: int | None = None

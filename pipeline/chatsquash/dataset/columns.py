@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from chatsquash.core import jsonio
 from chatsquash.core.accounting import STEP_FACTS
@@ -46,7 +46,7 @@ METADATA = (
     Field("completion_tokens", "int"),
 )
 _KINDS: dict[str, str] = {"exit": "int", "reward": "float", "truncated": "bool", "failed_results": "int"}
-ENDING = tuple(Field(name, _KINDS.get(name, "text")) for name in Ending._fields)
+ENDING = tuple(Field(name, _KINDS.get(name, "text")) for name in Ending.__struct_fields__)
 """Columns about the end of a record's conversation."""
 CONVERSATION = (Field("conversation", "text"), Field("parent", "text"), Field("kind", "text"))
 """Columns about the conversation of a record, for sessions with several conversations."""
@@ -142,13 +142,13 @@ def _field(column: Column, loss: str) -> Field:
 
 def additions(record: Record, options: Options) -> dict[str, Any]:
     """Return the values of the columns that are added to a record when it is written."""
-    outcome = record.ending._asdict() if options.sample_columns == "prompt" else {}
+    outcome = asdict(record.ending) if options.sample_columns == "prompt" else {}
     return outcome | (_metadata(record, record.facts) if options.metadata and record.facts else {})
 
 
 def _metadata(record: Record, facts: Facts) -> dict[str, Any]:
     values = {"session_id": facts.session} | {field.name: getattr(facts, field.name) for field in METADATA[1:]}
-    values |= record.ending._asdict()
+    values |= asdict(record.ending)
     steps = record.steps or {}
     values |= {column.name: steps.get(kind, 0) for column, kind in zip(STEPS, STEP_FACTS, strict=True)}
     values |= {field.name: getattr(record, field.name) for field in CONVERSATION if record.conversation}

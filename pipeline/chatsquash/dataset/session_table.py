@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any, Literal, get_args
 
 from msgspec import Struct, to_builtins
+from msgspec.structs import astuple
 
 from chatsquash.core.accounting import STEP_FACTS
 from chatsquash.core.log import Log
@@ -19,7 +20,7 @@ _UNKNOWN = SelectedEntry(None, None, None, None, None)
 _Conversation = tuple[str | None, str | None, ConversationKind | None, int | None, int | None, int | None]
 _NO_PLACE = (None, None, None)
 _NO_CONVERSATION: _Conversation = (None, None, None, None, None, None)
-_NO_ENDING = (None,) * len(Ending._fields)
+_NO_ENDING = (None,) * len(Ending.__struct_fields__)
 Kind = Literal["text", "int", "float", "bool"]
 
 
@@ -98,7 +99,7 @@ def _columns() -> Iterator[TableColumn]:
     for name in ("prompt_tokens", "completion_tokens"):
         yield TableColumn(f"usage_{name}", "int")
     ending_kinds: dict[str, Kind] = {"exit": "int", "reward": "float", "truncated": "bool", "failed_results": "int"}
-    yield from (TableColumn(name, ending_kinds.get(name, "text")) for name in Ending._fields)
+    yield from (TableColumn(name, ending_kinds.get(name, "text")) for name in Ending.__struct_fields__)
     yield from (TableColumn(f"steps_{kind}", "int") for kind in STEP_FACTS)
 
 
@@ -258,7 +259,7 @@ def line_of(
         ReplyCounts(totals.total, totals.carried, totals.rewritten, totals.lost),
         ReasoningCounts(totals.reasoned, totals.with_reasoning, totals.withheld),
         TokenCounts(*replies.tokens),
-        *(record.ending if record else _NO_ENDING),
+        *(astuple(record.ending) if record else _NO_ENDING),
         record.steps if record else None,
     ]
     return SessionLine(*members)

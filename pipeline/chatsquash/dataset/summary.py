@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from operator import add
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct, field
+from msgspec.structs import asdict
 
 from chatsquash.core.accounting import Account, TrainedReplies
 from chatsquash.core.log import Log
@@ -40,11 +40,11 @@ class ModelTotals(Struct):
 
     def add_replies(self, replies: TrainedReplies) -> None:
         """Add logged replies."""
-        self.replies = TrainedReplies._make(map(add, self.replies, replies))
+        self.replies = self.replies.plus(replies)
 
     def counts(self, unit: str) -> dict[str, int]:
         """Return the numbers as in ``run.json``."""
-        return {"records": self.records, **self.replies._asdict(), unit: self.length}
+        return {"records": self.records, **asdict(self.replies), unit: self.length}
 
 
 class Summary(Struct):

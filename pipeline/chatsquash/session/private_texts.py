@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
-from operator import add, attrgetter
+from operator import attrgetter
 from typing import Any, BinaryIO
 
 from msgspec import Struct, structs
@@ -169,12 +169,12 @@ def _hide_models(counts: dict[str, TrainedReplies], hide: Hide) -> dict[str, Tra
     hidden: dict[str, TrainedReplies] = {}
     for model, count in counts.items():
         name = hide(model) if model else ""
-        hidden[name] = TrainedReplies._make(map(add, hidden.get(name, TrainedReplies()), count))
+        hidden[name] = hidden.get(name, TrainedReplies()).plus(count)
     return hidden
 
 
 def _ending(ending: Ending, hide: Hide) -> Ending:
-    members: dict[str, Any] = ending._asdict()
+    members: dict[str, Any] = structs.asdict(ending)
     hidden = {name: hide(members[name]) for name in _ENDING if members[name]}
     return Ending(**{**members, **hidden}) if hidden else ending
 

@@ -250,7 +250,7 @@ class Ends(Struct, frozen=True):
         code, evidence = last_exit(RecordView(Conversation(messages, [])))
         if code is None:
             return record
-        ending = record.ending._replace(exit=code, exit_evidence=f"{evidence}, from the agent's file")
+        ending = replace(record.ending, exit=code, exit_evidence=f"{evidence}, from the agent's file")
         return replace(record, ending=ending)
 
 
