@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from xxhash import xxh3_128_digest
 
 from chatsquash.checks import private as checks
-from chatsquash.core import jsonio, marks
+from chatsquash.core import jsonio
 from chatsquash.core.accounting import ReplyOutcome
 from chatsquash.core.lazy import LazyModule
 from chatsquash.core.log import Log
@@ -36,10 +36,12 @@ from chatsquash.session.record_measures import parsed
 from chatsquash.session.session import finding
 
 if TYPE_CHECKING:
+    from chatsquash.core import marks
     from chatsquash.redaction.redactor import Redactor
     from chatsquash.session import secret_lines
     from chatsquash.session.lengths import Lengths
 else:
+    marks = LazyModule("chatsquash.core.marks")
     secret_lines = LazyModule("chatsquash.session.secret_lines")
 
 REDACTED = "redacted"

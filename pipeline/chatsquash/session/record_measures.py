@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from chatsquash.checks.registry import View
 from chatsquash.checks.results import State, bad_results, exchanges, outcomes
-from chatsquash.core import chat, jsonio, marks, reasoning, text
+from chatsquash.core import chat, jsonio, reasoning, text
 from chatsquash.core.accounting import SharedUse, ToolUse, Usage
 from chatsquash.core.memo import Last
 from chatsquash.core.model import Json, Message
@@ -266,7 +266,9 @@ class ContentsMeasure:
         flag = self._options.flag
         turns: Any = value.get("messages", value.get("conversations"))
         if flag != "none" and isinstance(turns, list) and "completion" not in value:
-            return {at for at, turn in enumerate(turns) if marks.is_trained(turn, flag)}
+            from chatsquash.core.marks import is_trained  # most records have no flags
+
+            return {at for at, turn in enumerate(turns) if is_trained(turn, flag)}
         if record.sample:
             return {mark.place for mark in record.marks if not mark.why}
         return None

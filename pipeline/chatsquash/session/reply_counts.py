@@ -9,8 +9,7 @@ from msgspec.structs import replace
 
 from chatsquash.checks import coverage
 from chatsquash.core.accounting import Coverage, ReplyOutcome, TrainedReplies
-from chatsquash.core.lazy import lazy_compile
-from chatsquash.core.marks import by_ordinal
+from chatsquash.core.lazy import LazyModule, lazy_compile
 from chatsquash.core.memo import Last
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Record, Rejection
@@ -19,9 +18,12 @@ from chatsquash.session.session import LineFinding
 from chatsquash.trees.coverage import coverage as sum_outcomes
 
 if TYPE_CHECKING:
+    from chatsquash.core import marks
     from chatsquash.trees.account import Placement
     from chatsquash.trees.loss import Judge
     from chatsquash.trees.paths import AnyPath, GrowingRequest, LoggedReply, P
+else:
+    marks = LazyModule("chatsquash.core.marks")
 
 _DATE = lazy_compile(r"[-@:](?:latest|\d{8}|\d{4}-\d{2}-\d{2})(?:-v\d+(?::\d+)?)?\Z")
 
@@ -105,7 +107,7 @@ def place_record(
         return replace(placement, why="refused")
     if any(why(result) for why in filters.values()):
         return replace(placement, why="filtered")
-    return replace(placement, record=index, marks=by_ordinal(result.marks) if result.marks else None)
+    return replace(placement, record=index, marks=marks.by_ordinal(result.marks) if result.marks else None)
 
 
 def count_flags(record: Record, options: Options) -> Record:

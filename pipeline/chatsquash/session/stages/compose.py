@@ -6,7 +6,7 @@ from itertools import count
 
 from chatsquash.checks import reading
 from chatsquash.checks.phrases import Phrases
-from chatsquash.core import chat, jsonio, marks
+from chatsquash.core import chat, jsonio
 from chatsquash.core.model import Conversation, Message, Response, StageResult, Violation
 from chatsquash.records import RecordLine, digest
 from chatsquash.records.presets import Choices, Preset
@@ -85,11 +85,13 @@ def encode_record(
     line = _encode(conversation, phrases, in_folder=in_folder)
     if conversation.marks is None or line.data is None:
         return line
-    placed_marks = marks.with_places(conversation)
+    from chatsquash.core.marks import add_flags, with_places  # most records have no marks
+
+    placed_marks = with_places(conversation)
     if flag is None:
         return line._replace(marks=placed_marks)
     # The digest is computed without flags.
-    flagged = _encode(marks.add_flags(conversation, flag, placed_marks), None, in_folder=False)
+    flagged = _encode(add_flags(conversation, flag, placed_marks), None, in_folder=False)
     return line._replace(data=flagged.data, marks=placed_marks, unflagged=digest(line.data), value=flagged.value)
 
 

@@ -26,13 +26,14 @@ from chatsquash.core.blocks import (
 )
 from chatsquash.core.chat import PRIVATE, Private
 from chatsquash.core.lazy import LazyModule
-from chatsquash.core.marks import without
 from chatsquash.core.model import Conversation, Json, Message, StageResult, Violation
 
 if TYPE_CHECKING:
+    from chatsquash.core import marks
     from chatsquash.formats import view
     from chatsquash.session import provider_members
 else:
+    marks = LazyModule("chatsquash.core.marks")
     provider_members = LazyModule("chatsquash.session.provider_members")
     view = LazyModule("chatsquash.formats.view")
 
@@ -72,7 +73,7 @@ def drop_unsupported(
         return conversation, findings
     dropped_places = set(dropped)
     remaining = [message for at, message in enumerate(messages) if at not in dropped_places]
-    return replace(conversation, messages=remaining, marks=without(conversation, dropped)), findings
+    return replace(conversation, messages=remaining, marks=marks.without(conversation, dropped)), findings
 
 
 def add_media(conversation: Conversation) -> StageResult:
