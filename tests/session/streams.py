@@ -10,6 +10,8 @@ from msgspec.structs import replace
 
 from chatsquash.core.edits import difference
 from chatsquash.core.model import Conversation, Entry, Response, SkippedLine, StageResult, Violation
+from chatsquash.core.options import Options
+from chatsquash.reading.bounds import Bounds
 from chatsquash.reading.deltas import Effort
 from chatsquash.reading.entries import EntryReader
 from chatsquash.reading.evidence import Shape
@@ -43,7 +45,7 @@ def stream(*entries: Entry) -> Iterator[Entry]:
 
 def entries(data: bytes, shape: Shape | None = None, effort: Effort | None = None) -> Iterator[Entry | SkippedLine]:
     """The entries of a log whose lines have a shape, and its lines that are none."""
-    return EntryReader(shape or Shape(), {}, effort=effort).entries(lines(io.BytesIO(data)))
+    return EntryReader(shape or Shape(), {}, Bounds.of(Options()), effort=effort).entries(lines(io.BytesIO(data)))
 
 
 def taken(items: Iterable[Entry | SkippedLine]) -> tuple[list[Entry], Session]:

@@ -9,7 +9,7 @@ import pytest
 
 from chatsquash import Options, convert_session
 from chatsquash.core.model import Conversation
-from chatsquash.session.stages.results import drop_repeated_results
+from chatsquash.session.stages.tools import drop_repeated_results
 from tests.checks.rows import assistant, call, user
 from tests.trees.logs import result, results_sent_twice
 

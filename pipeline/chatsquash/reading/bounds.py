@@ -105,7 +105,6 @@ _FLAT = frozenset((str, NoneType))
 """The value types of most messages without nesting."""
 _ENCODED = 254
 """The maximum nesting depth that orjson encodes."""
-BOUNDS = Bounds.of(Options())
 
 
 def _are_within(values: list[Any], limit: int) -> bool:

@@ -32,7 +32,7 @@ from chatsquash.formats.base import Format, Tools
 from chatsquash.formats.definitions import share
 from chatsquash.formats.providers.openai_chat.members import SYSTEM, any_foreign, is_foreign_tool
 from chatsquash.reading import envelopes
-from chatsquash.reading.bounds import BOUNDS, Bounds
+from chatsquash.reading.bounds import Bounds
 from chatsquash.reading.deltas import Effort, History, Request
 from chatsquash.reading.evidence import Shape, shape_of
 from chatsquash.reading.exchange import LIMITS, OUTPUT_FORMATS, Exchange, LineError, is_blank
@@ -81,7 +81,7 @@ class EntryReader:
         self,
         shape: Shape,
         known: dict[str, KnownTools],
-        bounds: Bounds = BOUNDS,
+        bounds: Bounds,
         effort: Effort | None = None,
         answers: Answers | None = None,
     ) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -47,7 +47,7 @@ class Secrets:
         rules = builtin() if rules is None else rules
         self._commands = contexts.Commands(rule for rule in rules if rule.commands)
         built_in = [rule for rule in rules if not rule.is_own and not rule.commands]
-        self._shapes = Shapes([rule for rule in built_in if rule.value == "shape"])
+        self._rules_by_shape = [rule for rule in built_in if rule.value == "shape"]
         by_word: dict[str, list[Rule]] = {}
         by_name: dict[str, Rule] = {}
         before_runs: dict[str, list[Rule]] = {}
@@ -58,8 +58,7 @@ class Secrets:
                         by_name[literal] = rule
                     else:
                         (before_runs if rule.run else by_word).setdefault(literal, []).append(rule)
-        words = {*by_word, *by_name, *self._commands.literals}
-        self._words = Words(words)
+        self._literals = words = {*by_word, *by_name, *self._commands.literals}
         self.rules_by_word: dict[str, tuple[Rule | None, Sequence[Rule] | None]] = {
             word: (by_name.get(word), None if word in self._commands.literals else by_word.get(word, ()))
             for word in map(str.lower, words)
@@ -76,6 +75,15 @@ class Secrets:
         )
         self._own = OwnRules([rule for rule in rules if rule.is_own])
         self.has_own_rules = any(rule.is_own for rule in rules)
+
+    # Records without any candidate need neither.
+    @cached_property
+    def _shapes(self) -> Shapes:
+        return Shapes(self._rules_by_shape)
+
+    @cached_property
+    def _words(self) -> Words:
+        return Words(self._literals)
 
     def find(self, text: str) -> list[Hit]:
         """Return the secrets in a text, sorted and without overlaps."""

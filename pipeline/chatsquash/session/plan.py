@@ -52,8 +52,7 @@ from chatsquash.session.stages import compose as record
 from chatsquash.session.stages.checking import check_conversation, format_without_tools, validate
 from chatsquash.session.stages.compose import compose
 from chatsquash.session.stages.public import add_media, drop_unsupported, remove_private
-from chatsquash.session.stages.results import drop_repeated_results, mark_failed_results
-from chatsquash.session.stages.tools import analyse_definitions
+from chatsquash.session.stages.tools import analyse_definitions, drop_repeated_results, mark_failed_results
 
 if TYPE_CHECKING:
     from chatsquash.session.stages.public import MessageFilter
