@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct, field, structs
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 _NO_TIMES = (0, times.FIRST)
 """Values that programs write for an unknown time: the zero times of Unix and Go."""
+_EMPTY: tuple[Json, ...] = ("", [], {})
 _NAMES, _LONGEST = 1_000, 100
 """The maximum number and length of the names of unread content, which come from the file."""
 
@@ -298,39 +300,75 @@ def member_path(holder: str, name: str) -> str:
     return f"{holder}.{name}" if is_plain else f"{holder} {name}"
 
 
+_Waiting = tuple[list[tuple[str, str]], list[Object]]
+"""The unread members of objects, each with its name in the counts, and the objects."""
+
+
 class Unread(Struct):
     """Counts of the members and lines of a file that are not part of any conversation, by name."""
 
     counts: Counter[str] = field(default_factory=Counter)
-    shapes: dict[tuple[str, ...], list[tuple[str, str]]] = field(default_factory=dict)
-    """A cache of the unread members, each with its name in counts, by the name and the members of an object."""
+    shapes: dict[tuple[str, ...], _Waiting] = field(default_factory=dict)
+    """The objects that are not counted yet, by their name and their members."""
+    waiting: int = 0
+    """The maximum number of names that counting these members adds."""
+    is_crowded: bool = False
+    """Whether the number of names may reach the limit, so that the order decides which names are counted."""
 
     def count_members(self, name: str, holder: Json, *read: str) -> None:
         """Count the unread members of an object, except those that are null or empty."""
         if isinstance(holder, dict):
-            shape = (name, *holder)  # most objects have the same members
-            unread = self.shapes.get(shape)
-            if unread is None:
-                unread = [(key, member_path(name, key)) for key in holder if key not in read]
-                if len(self.shapes) < _NAMES:
-                    self.shapes[shape] = unread
-            counts = self.counts
-            for key, path in unread:
-                value = holder[key]
-                if value or (value is not None and value not in ("", [], {})):
-                    if path in counts:  # the usual case
-                        counts[path] += 1
-                    else:
-                        self.count(path)
+            # Most objects have the same members, so they are counted together.
+            shape = (name, *holder)
+            names, holders = self.shapes.get(shape) or self._add_shape(
+                shape, [key for key in holder if key not in read]
+            )
+            if names:
+                holders.append(holder)
+                if self.is_crowded:
+                    self._count_waiting([(names, holders)])
+
+    def _add_shape(self, shape: tuple[str, ...], unread: list[str]) -> _Waiting:
+        """Add a shape with the unread members of its objects."""
+        group = [(key, member_path(shape[0], key)) for key in unread], list[Object]()
+        self.waiting += len(unread)
+        if max(len(self.shapes), len(self.counts) + self.waiting) >= _NAMES:
+            self._expect_limit()
+        if len(self.shapes) < _NAMES:
+            self.shapes[shape] = group
+        return group
+
+    def _expect_limit(self) -> None:
+        """Count each object immediately, because the number of names may reach the limit."""
+        if not self.is_crowded:
+            self.is_crowded = True
+            self._count_waiting(self.shapes.values())
+
+    def _count_waiting(self, groups: Iterable[_Waiting]) -> None:
+        for names, holders in groups:
+            for key, path in names if holders else ():
+                values = list(map(itemgetter(key), holders))
+                empty = 0 if all(values) else sum(value is None or value in _EMPTY for value in values)
+                if len(values) > empty:
+                    self._add(path, len(values) - empty)
+            holders.clear()
 
     def count(self, name: str) -> None:
         """Count an item, such as a line whose type is not part of conversations."""
+        if len(self.counts) + self.waiting >= _NAMES:
+            self._expect_limit()
+        self._add(name, 1)
+
+    def _add(self, name: str, number: int) -> None:
         # Names come from the file, so both their length and their number are limited.
         short = name if len(name) <= _LONGEST else f"{name[:_LONGEST]}…"
         is_counted = short in self.counts or len(self.counts) < _NAMES
-        self.counts[short if is_counted else "other names"] += 1
+        self.counts[short if is_counted else "other names"] += number
 
     def counts_for(self, place: int) -> Object:
         """Return the counts for the first conversation of a file, and nothing for the others."""
         # The counts describe the file, so they are reported only once.
-        return dict(sorted(self.counts.items())) if place == 0 else {}
+        if place:
+            return {}
+        self._count_waiting(self.shapes.values())
+        return dict(sorted(self.counts.items()))

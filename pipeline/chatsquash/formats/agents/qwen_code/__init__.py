@@ -65,7 +65,8 @@ def lines_with_parts(values: list[Json]) -> list[Object]:
         line
         for line in values
         if type(line) is dict
-        and type(message := line.get("message")) is dict
+        and "message" in line
+        and type(message := line["message"]) is dict
         and "parts" in message
         and type(message["parts"]) is list
     ]
