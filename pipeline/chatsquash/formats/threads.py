@@ -35,12 +35,14 @@ def first_places(names: Sequence[str | None]) -> dict[str, int]:
     return {name: place for place, name in reversed([*enumerate(names)]) if name is not None}
 
 
-def link_entries(names: Sequence[str | None], parents: Sequence[str | None]) -> list[int]:
+def link_entries(
+    names: Sequence[str | None], parents: Sequence[str | None], places: dict[str, int] | None = None
+) -> list[int]:
     """Return the index of each entry's parent, or -1; a link of each cycle is removed.
 
-    If several entries share a name, children are linked to the first.
+    If several entries share a name, children are linked to the first.  ``places`` is the result of ``first_places``.
     """
-    known = first_places(names)
+    known = first_places(names) if places is None else places
     before = [known.get(parent, ROOT) if parent is not None else ROOT for parent in parents]
     if all(map(gt, range(len(before)), before)):
         return before  # the usual case: no entry precedes its parent, so there is no cycle
@@ -346,4 +348,4 @@ def with_unread(converted: list[Conversation], unread: Unread) -> list[Conversat
 
 def text(value: Json) -> str | None:
     """Return a non-empty string, or ``None`` for other values."""
-    return value if isinstance(value, str) and value else None
+    return value if type(value) is str and value else None

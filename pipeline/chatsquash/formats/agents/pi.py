@@ -97,10 +97,14 @@ def conversations(values: list[Json], lines: list[int] | None = None) -> list[Co
     names = [text(value.get("id")) for _, _, value in rows]
     known = first_places(names)
     steps = [step(f"entry {place}", line, value, known, unread) for place, line, value in rows]
-    before = link_entries(names, [text(value.get("parentId")) for _, _, value in rows])
+    before = link_entries(names, [text(value.get("parentId")) for _, _, value in rows], known)
     if not any("parentId" in value for _, _, value in rows):  # files of the first version have no parents
         before = list(range(-1, len(rows) - 1))
-    failed = {place for place, (_, _, value) in enumerate(rows) if at(value, "message", "stopReason") in _FAILED}
+    failed = {
+        place
+        for place, (_, _, value) in enumerate(rows)
+        if type(message := value.get("message")) is dict and message.get("stopReason") in _FAILED
+    }
     unsent = failed & entries_with_turns_after(before, steps) if failed else failed
     steps = without_entries(_with_truncated(steps), unsent, unread)
     selected_paths = paths(before, last_named(names), [each.is_sampled for each in steps], unread)
