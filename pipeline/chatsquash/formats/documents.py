@@ -161,13 +161,13 @@ def _possible(objects: list[Json]) -> list[str]:
         return list(names())
     # Collecting the members and types for all formats together is faster than searching the objects for each format.
     members = set[str]().union(*objects)
-    types = {line_type for each in objects if type(line_type := each.get("type")) is str}
-    return [
-        name
-        for name in names()
-        if ((entry := _entry(name)).members is None or _has_member(members, entry.members))
-        and (entry.types is None or not types.isdisjoint(entry.types))
+    possible = [
+        name for name in names() if (expected := _entry(name).members) is None or _has_member(members, expected)
     ]
+    if all(_entry(name).types is None for name in possible):
+        return possible
+    types = {line_type for each in objects if type(line_type := each.get("type")) is str}
+    return [name for name in possible if (expected := _entry(name).types) is None or not types.isdisjoint(expected)]
 
 
 def _has_member(members: set[str], expected: tuple[str, ...]) -> bool:
