@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from chatsquash import Options
 from chatsquash.core.log import Log
-from chatsquash.redaction import encodings
+from chatsquash.redaction import userinfo
 from chatsquash.redaction.addresses import addresses, may_contain_address
 from chatsquash.redaction.pseudonyms import Anonymizer
 from chatsquash.session.converter import Converter
@@ -90,7 +90,7 @@ def test_a_part_is_read_as_it_is_quoted_and_keeps_its_places(text, times, margin
     written = text
     for _ in range(times):
         written = quote(written, safe="", errors="replace")
-    plain, places = encodings.percent_decoded(f"{'x' * margin}{written}x", margin, margin + len(written))
+    plain, places = userinfo.percent_decoded(f"{'x' * margin}{written}x", margin, margin + len(written))
     assert len(places) == len(plain) + 1
     assert places == sorted(places)
     assert (places[0], places[-1]) == (margin, margin + len(written)) or not plain

@@ -19,7 +19,7 @@ from functools import cache
 from msgspec import Struct
 
 from chatsquash.core.lazy import lazy_compile
-from chatsquash.redaction import encodings, userinfo
+from chatsquash.redaction import userinfo
 from chatsquash.redaction.values import Hit
 
 _LOCAL_MAX, _DOMAIN_MAX = 64, 255  # RFC 5321, 4.5.3.1
@@ -65,7 +65,7 @@ _ASCII_RUN = "eaionrtslcdumhpgybfvkwjxzq.0123456789_-EAIONRTSLCDUMHPGYBFVKWJXZQ+
 # JSON and source code may escape the at sign; nested JSON doubles the backslashes to two, four or eight.
 _SIGN = f"@(?<=[{_LOCAL}]@)"
 _ESCAPED_SIGN = rf"\\(?<=[{_LOCAL}]\\)\\{{0,7}}+u0040"
-_ENCODED_SIGN = rf"%{encodings.AGAIN}40"
+_ENCODED_SIGN = rf"%{userinfo.AGAIN}40"
 _PSEUDONYM_DOMAIN = rf"(?:@|\\{{1,8}}+u0040|{_ENCODED_SIGN})[a-z0-9]{{8}}\.example(?![{_WORD}])"
 _DOMAIN = (
     rf"(?:[{_WORD}][{_WORD}-]{{0,62}}+(?<!-)\.){{1,127}}"
@@ -77,7 +77,7 @@ _DOMAIN = (
 _ADDRESS = f"(?P<sign>{_SIGN})(?P<domain>{_DOMAIN})"
 _ADDRESS_IN_SOURCE = f"(?P<sign>{_SIGN}|{_ESCAPED_SIGN})(?P<domain>{_DOMAIN})"
 _ADDRESS_IN_URL = f"{_ADDRESS_IN_SOURCE}|(?P<encoded>{_ENCODED_SIGN})"
-_DOMAIN_IN_URL = rf"(?:[{_WORD}.-]++|%(?!{encodings.AGAIN}40){encodings.AGAIN}[0-9A-Fa-f]{{2}})*+"
+_DOMAIN_IN_URL = rf"(?:[{_WORD}.-]++|%(?!{userinfo.AGAIN}40){userinfo.AGAIN}[0-9A-Fa-f]{{2}})*+"
 _PSEUDONYM_MAX = 40
 """The maximum length of the sign and domain of a pseudonym."""
 _LABEL = rb"[0-9A-Za-z\x80-\xff-]++"
@@ -202,14 +202,14 @@ def _plain_address(text: str, floor: int, match: re.Match[str]) -> Address:
 def _url_address(text: str, floor: int, match: re.Match[str]) -> Address | None:
     """Return a percent-encoded address, or ``None`` if no domain follows the sign."""
     sign, domain = match.span()
-    run = _compiled(_DOMAIN_IN_URL).match(text, domain, domain + (_DOMAIN_MAX + 1) * encodings.LONGEST_ENCODED)
+    run = _compiled(_DOMAIN_IN_URL).match(text, domain, domain + (_DOMAIN_MAX + 1) * userinfo.LONGEST_ENCODED)
     domain_end = run.end() if run else domain
-    plain, places = encodings.percent_decoded(text, domain, domain_end)
+    plain, places = userinfo.percent_decoded(text, domain, domain_end)
     host = _compiled(_DOMAIN).match(plain + text[domain_end : domain_end + _PSEUDONYM_MAX])
     if not host:
         return None
     end = host.end() if host.end() <= _DOMAIN_MAX else _shorter_end(plain, 0)
-    before, starts = encodings.percent_decoded(text, max(floor, sign - _WINDOW * encodings.LONGEST_ENCODED), sign)
+    before, starts = userinfo.percent_decoded(text, max(floor, sign - _WINDOW * userinfo.LONGEST_ENCODED), sign)
     start = _local_start(before, 0, len(before))
     if start == 0 and starts[0] == floor > 0:
         # A remaining % would turn the following characters into an escape.

@@ -8,20 +8,27 @@ neither parsed nor searched.
 The gate never decides that there is a secret: the record is then searched completely.
 """
 
-# No ``from __future__ import annotations``: tuples compile annotations that are texts.
+from __future__ import annotations
+
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from json import JSONDecoder
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from xxhash import xxh3_128_digest
 
 from chatsquash.core import jsonio
-from chatsquash.core.lazy import lazy_compile
-from chatsquash.redaction import contexts, encodings, shapes, texts
+from chatsquash.core.lazy import LazyModule, lazy_compile
+from chatsquash.redaction import contexts, shapes, texts
 from chatsquash.redaction.record_parts import TOOLS, RecordPart
 from chatsquash.redaction.rules import Rule
 from chatsquash.redaction.secrets import Secrets
+
+if TYPE_CHECKING:
+    from chatsquash.redaction import encodings
+else:
+    encodings = LazyModule("chatsquash.redaction.encodings")
 
 _NAME, _DASH, _ARGUMENTS, _ID, _OWN_ID, _BEGIN, _WORD, _URL, _ESCAPE, _STOP = range(10)
 """The kinds of patterns: names, possible flags, containers of arguments, protocol ids, beginnings of logins, ..."""

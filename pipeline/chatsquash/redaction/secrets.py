@@ -12,14 +12,15 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from chatsquash.core.lazy import LazyModule, lazy_compile
-from chatsquash.redaction import contexts, encodings
+from chatsquash.redaction import contexts
 from chatsquash.redaction.rules import Rule, builtin
 from chatsquash.redaction.shapes import Bytes, Shapes, Words, kind_of
 from chatsquash.redaction.values import Hit
 
 if TYPE_CHECKING:
-    from chatsquash.redaction import forms
+    from chatsquash.redaction import encodings, forms
 else:
+    encodings = LazyModule("chatsquash.redaction.encodings")
     forms = LazyModule("chatsquash.redaction.forms")
 
 __all__ = ["Secrets", "kind_of"]

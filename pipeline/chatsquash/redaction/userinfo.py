@@ -15,7 +15,6 @@ from urllib.parse import unquote
 from msgspec import Struct
 
 from chatsquash.core.lazy import lazy_compile
-from chatsquash.redaction import encodings
 from chatsquash.redaction.values import Hit
 
 RULE = "url-userinfo"
@@ -24,6 +23,12 @@ _FEW, _NEAR = 1000, 256
 _SHORTEST = 20
 """The minimum length of a user that may be a token."""
 
+AGAIN = "(?:25){0,3}"
+"""Up to three further levels of encoding after a ``%``; deeper ones are not decoded."""
+_BYTE = lazy_compile(rf"%{AGAIN}([0-9A-Fa-f]{{2}})")
+_BYTES = lazy_compile(rf"(?:%{AGAIN}[0-9A-Fa-f]{{2}})++")
+LONGEST_ENCODED = 24
+"""An upper bound for the length of one encoded letter (two bytes of UTF-8)."""
 _SLASH = r"(?:/|\\{1,8}+(?:/|u002[fF]))"
 _BRACKETED = r"<[^\s<>@/\\\"']{1,80}+>"
 _ESCAPED = (  # in JSON: printable characters except those that end a URL, and placeholders in angle brackets
@@ -33,7 +38,7 @@ _ESCAPED = (  # in JSON: printable characters except those that end a URL, and p
 _PLAIN = r"[^\s\x00-\x1f@/?#\\\"'`<>%s]++"
 _LITERAL = rf":{_SLASH}{_SLASH}(?P<info>(?:(?:{_PLAIN % ''}|{_BRACKETED}|{_ESCAPED})*+(?P<sign>@|\\{{1,8}}+u0040))++)"
 _NESTED = (
-    rf"%(?P<again>{encodings.AGAIN})3[aA](?:/|%(?P=again)2[fF]){{2}}"
+    rf"%(?P<again>{AGAIN})3[aA](?:/|%(?P=again)2[fF]){{2}}"
     rf"(?P<inner>(?:(?:{_PLAIN % '%'}|{_BRACKETED}|%(?P=again)(?![01]|2[0237fF]|3[cCeEfF]|40|5[cC])[0-9a-fA-F]{{2}})*+"
     r"(?P<mark>%(?P=again)40))++)"
 )
@@ -199,3 +204,44 @@ def _kind(value: str) -> str:
     from chatsquash.redaction.secrets import kind_of  # whose rules are rarely needed
 
     return kind_of(value)
+
+
+# Percent-encoding
+
+
+def percent_decoded(text: str, start: int, end: int) -> tuple[str, list[int]]:
+    """Decode percent-encoding in a part of a text, and return it with the offsets of each character and of the end."""
+    pieces: list[str] = []
+    places: list[int] = []
+    done = start
+    for match in _BYTES.finditer(text, start, end):
+        pieces.append(text[done : match.start()])
+        places += range(done, match.start())
+        for at, character in _characters(text, *match.span()):
+            pieces.append(character)
+            places.append(at)
+        done = match.end()
+    pieces.append(text[done:end])
+    places += range(done, end + 1)
+    return "".join(pieces), places
+
+
+def _characters(text: str, start: int, end: int) -> Iterator[tuple[int, str]]:
+    """Yield the characters of a run of percent-encoded UTF-8 with their offsets; an invalid byte is one character."""
+    escapes = [(match.start(), int(match[1], 16)) for match in _BYTE.finditer(text, start, end)]
+    data, at = bytes(code for _, code in escapes), 0
+    while at < len(data):
+        character = _character(data[at : at + _size(data[at])])
+        yield escapes[at][0], character
+        at += _size(data[at]) if character != "\ufffd" else 1
+
+
+def _size(first: int) -> int:
+    return 1 + (first >= 0xC0) + (first >= 0xE0) + (first >= 0xF0)
+
+
+def _character(data: bytes) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return "\ufffd"
