@@ -107,6 +107,8 @@ def spelled(value: Any) -> str:
 
 
 def _ordered(value: Any) -> Any:
+    if isinstance(value, msgspec.Struct):
+        value = msgspec.structs.astuple(value)
     if isinstance(value, list | tuple):
         return [_ordered(item) for item in value]
     if not isinstance(value, dict):

@@ -22,8 +22,9 @@ def loaded(form, turns):
     """The turns of a request, one after the other."""
     found, state = [], form.START
     for turn in turns:
-        more, state = form.load(turn, state)
-        found += more
+        result = form.load(turn, state)
+        found += result.turns
+        state = result.state
     return [*found, *form.close(state)]
 
 

@@ -88,8 +88,9 @@ def first(request: dict[str, Any], names: tuple[str, ...]) -> Any:
 def loaded(form, system, turns):
     found, state = list(form.system(system)) if system is not None else [], form.START
     for turn in turns:
-        more, state = form.load(turn, state)
-        found += more
+        result = form.load(turn, state)
+        found += result.turns
+        state = result.state
     return view.messages([*found, *form.close(state)])
 
 

@@ -2,7 +2,7 @@
 
 # No ``from __future__ import annotations``: tuples compile annotations that are texts.
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 from msgspec import Struct
 
@@ -105,7 +105,7 @@ class Continuation(Struct, frozen=True):
     """The id of the session that the file belongs to."""
 
 
-class LoadedTurn(NamedTuple):
+class LoadedTurn(Struct, frozen=True, gc=False):
     """The result of loading a turn of a format."""
 
     turns: list[Turn]

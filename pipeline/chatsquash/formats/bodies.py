@@ -51,8 +51,8 @@ def read(form: Format, body: Json, tools: Tools | None = None) -> Conversation:
     merged_tools = merge_tools(tools.functions, tools_of_turns(form, turns))
     prompt = _first_member(form.SYSTEM, members)
     system = form.system(prompt) if prompt is not None else []
-    own_turns, state = load_each(form.load, turns, form.START, form.TURNS)
-    return Conversation([], merged_tools, turns=merge_results([*system, *own_turns, *form.close(state)]))
+    own = load_each(form.load, turns, form.START, form.TURNS)
+    return Conversation([], merged_tools, turns=merge_results([*system, *own.turns, *form.close(own.state)]))
 
 
 def tools_in(form: Format, body: Json, *, is_repeated: bool = False) -> Tools:
@@ -66,10 +66,11 @@ def load_each(load: Callable[[Json, Any], LoadedTurn], turns: list[Json], state:
     turns_loaded = list[Turn]()
     for number, turn in enumerate(turns):
         try:
-            loaded_turns, state = load(turn, state)
+            result = load(turn, state)
         except TurnError as problem:
             raise TurnError(f"{place}[{number}]: {problem}") from None
-        turns_loaded += loaded_turns
+        turns_loaded += result.turns
+        state = result.state
     return LoadedTurn(turns_loaded, state)
 
 
@@ -148,12 +149,13 @@ def _turns_with_places(form: Format, turns: Iterable[tuple[str, Json]]) -> Itera
     state, first, number = form.START, 0, -1
     for number, (place, turn) in enumerate(turns):
         try:
-            loaded_turns, state = form.load(turn, state)
+            result = form.load(turn, state)
         except TurnError as problem:
             raise TurnError(f"{place}: {problem}") from None
-        for loaded_turn in loaded_turns:
+        state = result.state
+        for loaded_turn in result.turns:
             yield loaded_turn, range(first, max(first + 1, number))
             first = number
-        first = number + 1 if loaded_turns else first
+        first = number + 1 if result.turns else first
     for loaded_turn in form.close(state):
         yield loaded_turn, range(first, number + 1)

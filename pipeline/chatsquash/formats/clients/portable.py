@@ -143,7 +143,7 @@ def _result_content(value: Json) -> ResultContent:
     if isinstance(value, str | None):
         return ResultContent((Text(value),) if value else ())
     if isinstance(value, list) and value and all(string(each, "type") for each in value):
-        (turn,), _ = openai_chat.load({"role": "tool", "content": value}, openai_chat.START)
+        turn = openai_chat.load({"role": "tool", "content": value}, openai_chat.START).turns[0]
         openai = (ResultContent(block.content, block.json) for block in turn.blocks if type(block) is Result)
         # The first provider whose format expresses all content is used.
         for content in (result_content(value), *openai):

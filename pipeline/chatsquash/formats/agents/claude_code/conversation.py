@@ -317,11 +317,12 @@ class _Replay:
 
     def load(self, turn: Object, place: int) -> list[Message]:
         try:
-            turns, self._state = anthropic.load(turn, self._current_state())
+            result = anthropic.load(turn, self._current_state())
         except TurnError as problem:
             raise TurnError(f"entry {place}: {problem}") from None
+        self._state = result.state
         self.plain_messages.clear()
-        return view.messages(turns)
+        return view.messages(result.turns)
 
     def _current_state(self) -> State:
         """Return the state after the turns so far, including independent turns."""

@@ -116,11 +116,11 @@ class _Messages:
                 self._open.append(turn)
                 return
             self.close()
-            (loaded_turn,), state = openai_responses.load(turn.turn, State(calls=self._current_calls()))
+            result = openai_responses.load(turn.turn, State(calls=self._current_calls()))
         except TurnError as problem:
             raise TurnError(f"{turn.place}: {problem}") from None
-        self._calls = state.calls
-        for message in view.messages([loaded_turn]):
+        self._calls = result.state.calls
+        for message in view.messages(result.turns):
             self._append(message, turn.evidence)
 
     def _append(self, message: Message, evidence: Evidence) -> None:

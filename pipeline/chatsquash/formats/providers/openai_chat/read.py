@@ -59,9 +59,10 @@ def turns_of_messages(messages: Iterable[Message]) -> tuple[Turn, ...]:
         turn = chat.turn(message)
         if turn is None:
             try:
-                (turn,), state = load(message, state)
+                result = load(message, state)
             except TurnError as problem:
                 raise TurnError(f"messages[{number}]: {problem}") from None
+            turn, state = result.turns[0], result.state
         elif turn.role == "assistant":
             turn = renumber(turn, state.call)  # replies are loaded without their requests, so their numbers start at 1
             state = state.after_calls(turn.blocks)

@@ -83,8 +83,9 @@ def system(value: Json) -> list[Turn]:
         return [Turn("system", (Text(value),), instructions=True)]
     turns, state = list[Turn](), START
     for item in value:
-        loaded_turns, state = load(item, state)
-        turns += loaded_turns
+        result = load(item, state)
+        turns += result.turns
+        state = result.state
     return [replace(turn, instructions=turn.role in PROMPTS) for turn in [*turns, *close(state)]]
 
 
