@@ -2,7 +2,7 @@
 
 import pytest
 
-from chatsquash.core.model import Conversation
+from chatsquash.core.model import Conversation, WrongType
 from chatsquash.formats.providers.openai_chat import dump, reply, variants
 from tests.conftest import cases
 
@@ -46,7 +46,7 @@ def test_variants(message, words):
 def test_numbers_that_are_none(choice, seen):
     found = reply({"choices": [choice]})
     assert (found.message, found.choices) == (None if seen else ANSWER, 1)
-    assert found.wrong == (("response.choices[0].message", seen) if seen else None)
+    assert found.wrong == (WrongType("response.choices[0].message", seen) if seen else None)
 
 
 def test_a_member_of_the_name_of_the_private_slot_is_one_like_any_other():
