@@ -117,10 +117,10 @@ def _kinds() -> str:
 def _mark(name: str, conversation: Conversation) -> str:
     if name == presets.DEFAULT:
         return "="
-    written, findings, *_ = line(presets.get_preset(name), conversation)
-    if written is None:
+    result = line(presets.get_preset(name), conversation)
+    if result.data is None:
         return "x"
-    return next((_MARKS[found.code] for found in findings if found.code in _MARKS), "=")
+    return next((_MARKS[found.code] for found in result.findings if found.code in _MARKS), "=")
 
 
 def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:

@@ -5,6 +5,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from chatsquash import Options, convert
 from chatsquash.core.errors import UsageError
@@ -141,6 +142,6 @@ def test_lines_are_read_in_any_order_from_files_of_which_few_stay_open(logs, mon
         for place in [*all_places, *all_places[::-1]]:
             assert lines.read(place) == places.read(folder, place)
         with pytest.raises(UsageError, match="no line begins there"):
-            lines.read(all_places[1]._replace(offset=3))
+            lines.read(replace(all_places[1], offset=3))
         with pytest.raises(UsageError, match="not a file of records"):
             lines.read(Place("run.json", 1, 0))

@@ -77,7 +77,8 @@ TOOLS = [
 
 def judged(name: str, conversation: Conversation, choices: Choices) -> None:
     """A record is valid; where there is none, an error with a code that is known says why."""
-    written, findings, refused, *_ = line(presets.get_preset(name), conversation, choices)
+    result = line(presets.get_preset(name), conversation, choices)
+    written, findings, refused = result.data, result.findings, result.refusal
     assert {found.code for found in findings} <= set(rules())
     if written is None:
         assert refused.severity == "error"

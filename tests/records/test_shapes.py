@@ -226,7 +226,8 @@ ROWS = [*HF, *OPENAI, *MISTRAL, *SHAREGPT, *TEXT, *CUSTOM]
 
 @pytest.mark.parametrize("row", ROWS, ids=[f"{row.preset}: {row.sentence}" for row in ROWS])
 def test_a_conversation_gets_its_shape_or_the_reason_why_not(row):
-    written, findings, refused, *_ = line(presets.get_preset(row.preset), row.conversation)
+    result = line(presets.get_preset(row.preset), row.conversation)
+    written, findings, refused = result.data, result.findings, result.refusal
     assert row.noted in "; ".join(found.text for found in findings)
     if isinstance(row.expected, str):
         assert written is None

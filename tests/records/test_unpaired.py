@@ -18,7 +18,8 @@ CUT, CLOSE = Choices("cut"), Choices("close")
 
 def shaped(choices, *messages, preset="hf"):
     """The record, or none, and what was found."""
-    written, findings, *_ = line(presets.get_preset(preset), talk(*messages), choices)
+    result = line(presets.get_preset(preset), talk(*messages), choices)
+    written, findings = result.data, result.findings
     return json.loads(written)["messages"] if written and preset == "hf" else written, findings
 
 
@@ -32,8 +33,9 @@ def texts(findings):
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_refuse_is_the_default_and_names_what_can_be_done(preset):
-    written, _, found, *_ = line(presets.get_preset(preset), talk(user(), assistant("", call()), assistant("b")))
-    assert written is None
+    result = line(presets.get_preset(preset), talk(user(), assistant("", call()), assistant("b")))
+    found = result.refusal
+    assert result.data is None
     assert (found.code, found.severity, found.at) == ("unpaired-call", "error", 2)
     assert "--unpaired cut" in found.text
     assert "--unpaired close" in found.text

@@ -227,7 +227,7 @@ def total(counts: Iterable[Tokens]) -> Tokens:
     return Tokens(prompt, completion)
 
 
-class ToolUse(NamedTuple):
+class ToolUse(Struct, frozen=True, array_like=True):
     """The use of a tool in a session."""
 
     name: str
@@ -267,8 +267,9 @@ class Usage(NamedTuple):
             return self
         less = {tool.name: tool for tool in self.tools}
         for tool in (tool for each in elsewhere for tool in each.tools):
-            name, calls, failed, unanswered = less[tool.name]
-            less[tool.name] = ToolUse(name, calls - tool.calls, failed - tool.failed, unanswered - tool.unanswered)
+            use = less[tool.name]
+            counts = use.calls - tool.calls, use.failed - tool.failed, use.unanswered - tool.unanswered
+            less[tool.name] = ToolUse(tool.name, *counts)
         return self._replace(calls=self.calls - sum(each.calls for each in elsewhere), tools=tuple(less.values()))
 
     def before_reply(self, number: int | None) -> "Usage":

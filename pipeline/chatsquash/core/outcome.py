@@ -1,7 +1,7 @@
 """The outcome of a session: its records or the reason for their absence, findings, accounting, replies and privacy."""
 
 # No ``from __future__ import annotations``: tuples compile annotations that are texts, which takes 1 % of a small run.
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 from msgspec.structs import replace
@@ -46,7 +46,7 @@ class SelectedEntry(Struct, frozen=True, array_like=True):
     """The number of requests up to and including the entry."""
 
 
-class Place(NamedTuple):
+class Place(Struct, frozen=True, array_like=True):
     """The place of a record in the output."""
 
     file: str

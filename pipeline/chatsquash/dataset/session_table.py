@@ -240,7 +240,7 @@ def line_of(
     file, line = log.at(entry.line)
     # Positional, since keywords take longer.
     members: list[Any] = [
-        *(place or _NO_PLACE),
+        *(astuple(place) if place else _NO_PLACE),
         record_outcome.number,
         printable(file),
         line,

@@ -4,9 +4,10 @@ The types below are those of a record as written and as read. Each shape is a mo
 conversations become records is decided in ``chatsquash.session``.
 """
 
-# No ``from __future__ import annotations``: tuples compile annotations that are texts.
+from __future__ import annotations
+
 from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import Any
 
 from msgspec import Struct
 
@@ -18,7 +19,7 @@ TOKEN_MEMBERS = (IDS_MEMBER, "labels", "completion_mask", "logprobs")
 """The members of such a row."""
 
 
-class RecordLine(NamedTuple):
+class RecordLine(Struct, frozen=True):
     """The JSON line of a record, or the reason for its absence."""
 
     data: bytes | None
@@ -26,9 +27,9 @@ class RecordLine(NamedTuple):
     findings: list[Violation]
     refusal: Violation | None = None
     """The reason why the preset cannot represent it; also among the findings."""
-    images: dict[str, bytes] = {}  # noqa: RUF012 - never changed
+    images: dict[str, bytes] = {}
     """The images of the record, by name."""
-    marks: list[Mark] = []  # noqa: RUF012
+    marks: list[Mark] = []
     """The marks of its assistant messages, if requested."""
     unflagged: bytes = b""
     """The digest of the record without flags; empty for a record without flags."""

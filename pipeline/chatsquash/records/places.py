@@ -15,6 +15,8 @@ from operator import attrgetter
 from threading import Lock
 from typing import Any, BinaryIO
 
+from msgspec.structs import replace
+
 from chatsquash.core.errors import UsageError
 from chatsquash.core.outcome import Place
 from chatsquash.core.text import error_text
@@ -149,7 +151,7 @@ def _is_in_forest(folder: Folder, name: str, in_order: list[Place]) -> bool:
             return False
         first = next(_file_rows(folder, name, COLUMNS), None)
         return first is not None and forest.is_row_text(first.data)
-    return bool(in_order) and not _MESSAGES.intersection(_cells(folder, in_order[0]._replace(row=1), COLUMNS))
+    return bool(in_order) and not _MESSAGES.intersection(_cells(folder, replace(in_order[0], row=1), COLUMNS))
 
 
 def _samples(folder: Folder, name: str, in_order: list[Place]) -> Iterator[tuple[Place, bytes]]:

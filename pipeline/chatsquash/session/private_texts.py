@@ -195,7 +195,7 @@ def _row(row: ReplyOutcome, hide: Hide) -> ReplyOutcome:
 
 def _tool(tool: ToolUse, hide: Hide) -> ToolUse:
     name = hide(tool.name)
-    return tool if name == tool.name else tool._replace(name=name)
+    return tool if name == tool.name else structs.replace(tool, name=name)
 
 
 def _finding(finding: Finding, paths: dict[str, str], hide: Hide) -> Finding:

@@ -162,14 +162,14 @@ class ToolTotals:
         tools, names = self._tools, usage.tool_names
         for name in names:
             tools[name][0] += 1
-        for name, calls, failed, unanswered in usage.tools:
-            sums = tools[name]
-            sums[1] += calls
-            if failed:
-                sums[2] += failed
-            if unanswered:
-                sums[3] += unanswered
-            if name not in names:
+        for tool in usage.tools:
+            sums = tools[tool.name]
+            sums[1] += tool.calls
+            if tool.failed:
+                sums[2] += tool.failed
+            if tool.unanswered:
+                sums[3] += tool.unanswered
+            if tool.name not in names:
                 sums[0] += 1
 
     def by_name(self) -> list[tuple[str, list[int]]]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from itertools import count
 
+from msgspec.structs import replace
+
 from chatsquash.checks import reading
 from chatsquash.checks.phrases import Phrases
 from chatsquash.core import chat, jsonio
@@ -89,10 +91,10 @@ def encode_record(
 
     placed_marks = with_places(conversation)
     if flag is None:
-        return line._replace(marks=placed_marks)
+        return replace(line, marks=placed_marks)
     # The digest is computed without flags.
     flagged = _encode(add_flags(conversation, flag, placed_marks), None, in_folder=False)
-    return line._replace(data=flagged.data, marks=placed_marks, unflagged=digest(line.data), value=flagged.value)
+    return replace(line, data=flagged.data, marks=placed_marks, unflagged=digest(line.data), value=flagged.value)
 
 
 def _encode(conversation: Conversation, phrases: Phrases | None, *, in_folder: bool) -> RecordLine:
@@ -130,4 +132,4 @@ def shape_record(
     result = line(preset, conversation, choices, flag)
     if not result.data or not phrases:
         return result
-    return result._replace(findings=[*result.findings, *phrases.violations_in(result.data)])
+    return replace(result, findings=[*result.findings, *phrases.violations_in(result.data)])
