@@ -57,7 +57,7 @@ class Database:
             BeyondBoundsError: if reading takes more memory or time than the options allow
         """
         request = {"do": "index", "table": table, "columns": columns}
-        return [tuple(map(_cell, row)) for _, rows in self._request(request) for row in rows]
+        return [tuple(_cells(row)) for _, rows in self._request(request) for row in rows]
 
     def has_rows(self, table: str) -> bool:
         """Return whether a table has any rows; raises like ``index``."""
@@ -68,7 +68,7 @@ class Database:
     def rows(self, table: str, columns: list[str], rowids: list[int]) -> list[dict[str, Json]]:
         """Return the rows with these numbers; raises like ``index``."""
         request = {"do": "rows", "table": table, "columns": columns, "rowids": rowids}
-        return [dict(zip(columns, map(_cell, row), strict=True)) for _, rows in self._request(request) for row in rows]
+        return [dict(zip(columns, _cells(row), strict=True)) for _, rows in self._request(request) for row in rows]
 
     def _request(self, request: dict[str, Any], data: bytes | bytearray = b"") -> Iterator[list[Any]]:
         memory, seconds = self._options.max_memory, self._options.max_database_time
@@ -98,10 +98,12 @@ class Database:
             raise BeyondBoundsError(self._limit_message)
 
 
-def _cell(cell: Json) -> Json:
-    """Return the value of a cell, with bytes decoded from the object that represents them."""
+def _cells(row: list[Any]) -> list[Json]:
+    """Return the values of cells, with bytes decoded from the objects that represent them."""
     # The confined process sends JSON, which has no bytes.
-    return b64decode(cell["base64"]) if isinstance(cell, dict) else cell
+    if dict not in map(type, row):
+        return row
+    return [b64decode(cell["base64"]) if isinstance(cell, dict) else cell for cell in row]
 
 
 class AgentDatabase:
