@@ -12,7 +12,7 @@ from msgspec import Struct, field
 
 from chatsquash.core import chat, jsonio
 from chatsquash.core.model import Json
-from chatsquash.trees.canonical import is_long, is_similar_prompt, result_number, runs, sketch
+from chatsquash.trees.canonical import anchors, is_long, is_similar_prompt, result_number, runs, sketch
 from chatsquash.trees.replies import Reply, follow_links
 
 _PROMPTED = 3
@@ -37,10 +37,6 @@ class CallSite(Struct, frozen=True):
     place: int
 
 
-_Argument = tuple[str, int]
-"""An argument with the number of its runs of words that a text must contain to contain the argument."""
-
-
 class Calls(Struct):
     """The arguments of all calls so far."""
 
@@ -50,8 +46,8 @@ class Calls(Struct):
     """For each argument that started a conversation, the last calls with it that have not started one."""
     _first_replies: dict[str, Reply] = field(default_factory=dict)
     """For each argument, the first reply of the last conversation that started with it."""
-    _by_run: dict[int, tuple[_Argument, ...]] = field(default_factory=dict)
-    """For each run of words, the last arguments that contain it."""
+    _by_anchor: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    """For each run of words, the last arguments with it as an anchor."""
     _short: list[tuple[CallSite, str]] = field(default_factory=list)
     """The last short arguments."""
 
@@ -66,14 +62,13 @@ class Calls(Struct):
         _remember(self._sites.setdefault(argument, []), site, _EQUAL)
         if argument in self._open:
             _remember(self._open[argument], site, _EQUAL)
-        words = runs(argument)
-        if len(words) >= _PROMPTED:
-            sample = sketch(words)
-            only = ((argument, max(_PROMPTED, len(sample) - 1)),)
-            for run in sample:
-                others = self._by_run.setdefault(run, only)
-                if others is not only and only[0] not in others:
-                    self._by_run[run] = others[1 - MOST :] + only
+        starts = anchors(argument)
+        if len(starts) >= _PROMPTED:
+            only = (argument,)
+            for run in starts:
+                others = self._by_anchor.setdefault(run, only)
+                if others is not only and argument not in others:
+                    self._by_anchor[run] = others[1 - MOST :] + only
         elif len(argument.split()) >= _SHORT_WORDS or len(argument) >= _SHORT_LENGTH:
             _remember(self._short, (site, argument), ARGUMENTS)
 
@@ -102,17 +97,20 @@ class Calls(Struct):
 
     def contained(self, words: set[int]) -> list[CallSite]:
         """Return the last calls whose argument is contained in a text, in order; ``words`` are the text's word runs."""
-        common = self._by_run.keys() & words
-        if len(common) < _PROMPTED:
-            return []
-        matches = Counter(argument for run in common for argument in self._by_run[run])
-        fitting = [argument for (argument, least), times in matches.items() if times >= least]
+        matches = Counter(argument for run in self._by_anchor.keys() & words for argument in self._by_anchor[run])
+        fitting = [argument for argument, times in matches.items() if times > 1 and _is_contained(argument, words)]
         return sorted((site for argument in fitting for site in self._sites[argument]), key=_order)
 
     def short(self, text: str) -> CallSite | None:
         """Return the last call without a logged result whose short argument occurs in a text."""
         candidates = [site for site, argument in self._short if site.reply.children == 0 and contains(text, argument)]
         return max(candidates, key=_order, default=None)
+
+
+def _is_contained(argument: str, words: set[int]) -> bool:
+    """Return whether a text with these word runs contains nearly all of an argument."""
+    sample = sketch(runs(argument))
+    return len(words.intersection(sample)) >= max(_PROMPTED, len(sample) - 1)
 
 
 T = TypeVar("T")

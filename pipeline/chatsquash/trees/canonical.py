@@ -206,6 +206,8 @@ LEAST_RUNS = 5
 """The minimum number of runs that two texts have in common if one quotes the other."""
 _SKETCH = 16
 """The maximum number of runs in a sketch."""
+_ANCHORS = 4
+"""The number of anchors of a text."""
 _MANY = 128
 """The number of runs from which those with small hashes are selected before they are sorted."""
 _ALIKE = 0.6
@@ -231,11 +233,24 @@ def runs(text: str) -> set[int]:
 
     Separators are ignored. In scripts without spaces, each character is a word.
     """
-    words = _words(text)[:_MOST]
+    return _hash_runs(_words(text)[:_MOST])
+
+
+def _hash_runs(words: list[bytes]) -> set[int]:
     if len(words) <= RUN:
         return {xxh3_64_intdigest(b" ".join(words))} if words else set()
     # Compiled functions only, since all texts of a session may be compared.
     return set(map(xxh3_64_intdigest, map(b" ".join, zip(*[words[at:] for at in range(RUN)], strict=False))))
+
+
+def anchors(text: str) -> set[int]:
+    """Return the hashes of a few word runs from the first to the last of a text, of which any copy contains most."""
+    words = _words(text)[:_MOST]
+    last = len(words) - RUN
+    if last < _ANCHORS:
+        return _hash_runs(words)
+    starts = [last * number // (_ANCHORS - 1) for number in range(_ANCHORS)]
+    return {xxh3_64_intdigest(b" ".join(words[at : at + RUN])) for at in starts}
 
 
 def _words(text: str) -> list[bytes]:

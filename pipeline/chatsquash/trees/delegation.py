@@ -13,6 +13,8 @@ from chatsquash.trees.canonical import is_long, is_similar_prompt, runs
 from chatsquash.trees.links import Link, prompts
 from chatsquash.trees.replies import Reply, follow_links
 
+_MOST_RUNS = 256
+"""The number of runs of a prompt above which they are computed again when they are needed."""
 _SessionOf = Callable[[Reply], int]
 
 
@@ -20,11 +22,19 @@ class _Delegated(Struct):
     """A conversation that may have been started by a call."""
 
     first: Reply
-    texts: list[str]
-    """Its prompts."""
-    sites: list[CallSite]
+    prompts: list[tuple[str, set[int] | None]]
+    """Its prompts, those that are not long with their runs of words."""
+    sites: list[CallSite] = field(default_factory=list)
     """Calls whose argument is the prompt or a part of it."""
-    is_exact: bool
+    is_exact: bool = False
+
+    def equal(self, calls: Calls) -> list[CallSite]:
+        """Return the calls with a long prompt as argument."""
+        return [site for text, _ in self.prompts if is_long(text) for site in calls.equal(text)]
+
+    def contained(self, calls: Calls) -> list[CallSite]:
+        """Return the calls with an argument that a prompt contains."""
+        return [site for text, words in self.prompts for site in calls.contained(words or runs(text))]
 
 
 class Delegations(Struct):
@@ -36,20 +46,22 @@ class Delegations(Struct):
         """Add the first reply of a conversation, with the earlier calls that may have started it."""
         if link.summary or link.copies:
             return
-        texts = prompts(first)
-        sites = [site for text in texts if is_long(text) for site in calls.equal(text)]
-        is_exact = bool(sites)
-        if not sites and link.caller and not link.is_short:
-            sites = [site for text in texts for site in calls.contained(runs(text))]
-        self._candidates.append(_Delegated(first, texts, sites, is_exact))
+        known = [(text, words if len(words) <= _MOST_RUNS else None) for text, words in link.prompts]
+        link.prompts = []
+        delegated = _Delegated(first, known or [(text, None) for text in prompts(first)])
+        delegated.sites = delegated.equal(calls)
+        delegated.is_exact = bool(delegated.sites)
+        if not delegated.sites and link.caller and not link.is_short:
+            delegated.sites = delegated.contained(calls)
+        self._candidates.append(delegated)
 
     def callers(self, calls: Calls, replies: list[Reply], session: _SessionOf) -> Iterator[tuple[Reply, Reply]]:
         """Yield each reply with a call and the first reply of the conversation that it started in another session."""
         answers, used_calls = _answers(replies), set[tuple[int, int]]()
         for each in self._candidates:
-            later = [site for text in each.texts if is_long(text) for site in calls.equal(text)]
+            later = each.equal(calls)
             if not later and not each.sites:
-                later = [site for text in each.texts for site in calls.contained(runs(text))]
+                later = each.contained(calls)
             each.sites += [site for site in later if site.reply.number > each.first.number]
             each.sites = [site for site in each.sites if session(site.reply) != session(each.first)]
         # Results decide first. Without a result, a call needs a prompt that no other session has. If several sessions

@@ -48,6 +48,8 @@ class Link(Struct):
     """The number of quoted replies."""
     same_summary: Reply | None = None
     """The first reply of a tree that begins with the same summary."""
+    prompts: list[tuple[str, set[int]]] = field(default_factory=list)
+    """The prompts of its first request with their runs of words, if they were compared without quotations."""
 
 
 class Links(Struct):
@@ -95,10 +97,12 @@ class Links(Struct):
             self._opening_texts.update(hash(chat.text(message)) for _, message, _ in users)
         elif users:
             words = dict(zip((text for _, _, text in users), texts, strict=True))
-            own = _prompts(first, users)
-            self._find_call(first, [(text, words[text]) for text in own], link)
-            if quotations and link.caller is None:
-                link.caller = next(filter(None, map(self.calls.short, own)), None)
+            own = [(text, words[text]) for text in _prompts(first, users)]
+            self._find_call(first, own, link)
+            if not quotations:
+                link.prompts = own
+            elif link.caller is None:
+                link.caller = next(filter(None, (self.calls.short(text) for text, _ in own)), None)
                 link.is_short = link.caller is not None
         return link
 
