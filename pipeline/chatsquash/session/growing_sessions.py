@@ -42,9 +42,9 @@ def convert_growing(
         return None
     if marks is not None and len(marks) < len(requests):
         return None
-    turns = _turns(messages, requests)
-    prompt = next((message for message in _new_messages(messages, requests, 0) if message["role"] == "user"), None)
-    conversation = conversation_id(name, prompt, turns)
+    beginning = _new_messages(messages[: requests[0].count])
+    prompt = next((message for message in beginning if message["role"] == "user"), None)
+    conversation = conversation_id(name, prompt, _turns(beginning, messages, requests))
     rows = growing_outcomes(requests, messages, conversation, marks)
     sums = sum_coverage(rows, (), 1)
     return (
@@ -93,16 +93,15 @@ def _counted(
     return replace(record, conversation=name, kind="main")
 
 
-def _turns(messages: list[Message], requests: list[GrowingRequest]) -> Iterator[Turn]:
-    """Yield the turns of a conversation, latest first."""
-    for at in range(len(requests) - 1, -1, -1):
-        message = requests[at].message
-        assert message is not None
-        yield message, _new_messages(messages, requests, at)
+def _turns(beginning: list[Message], messages: list[Message], requests: list[GrowingRequest]) -> Iterator[Turn]:
+    """Yield the turns of a conversation, latest first; ``beginning`` are the messages of its first request."""
+    for before, each in zip(requests[-2::-1], requests[:0:-1], strict=True):
+        assert each.message is not None
+        yield each.message, _new_messages(messages[before.count : each.count])[1:]
+    assert requests[0].message is not None
+    yield requests[0].message, beginning
 
 
-def _new_messages(messages: list[Message], requests: list[GrowingRequest], at: int) -> list[Message]:
-    """Return the messages of a request after the reply that it continues, without those outside chains."""
-    before = requests[at - 1].count if at else 0
-    numbered = number_messages(messages[before : requests[at].count], Canon())
-    return [message for number, message in numbered[1 if at else 0 :] if number != NOTHING]
+def _new_messages(messages: list[Message]) -> list[Message]:
+    """Return messages without those outside chains; a reply before results shows which calls they answer."""
+    return [message for number, message in number_messages(messages, Canon()) if number != NOTHING]

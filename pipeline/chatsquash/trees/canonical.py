@@ -137,6 +137,8 @@ def _essential(role: str, text: str) -> str:
 
 def without_reminders(text: str) -> str:
     """Return a user's text without the reminder blocks that clients insert."""
+    if "<" not in text:  # most texts
+        return text
     for tag in _REMINDERS:
         if f"<{tag}>" in text:
             text = remove_delimited(text, f"<{tag}>", f"</{tag}>").strip()

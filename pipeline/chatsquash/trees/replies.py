@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
+from itertools import compress
+from operator import not_
 from typing import Literal, NamedTuple
 
 from msgspec import Struct, field
@@ -367,7 +369,8 @@ def logged_reply(entry: Entry, requests: Requests, parent: Reply | None, start: 
     message = entry.reply.message
     assert message is not None
     system, (content_number, chain, assistant_chain) = system_prompt(requests.messages), requests.chains_after(message)
-    places = [at for at in range(start, len(requests.numbers)) if requests.numbers[at] != NOTHING]
+    numbers, messages = requests.numbers[start:], requests.messages[start:]
+    new_numbers = [*filter(None, numbers)]  # without ``NOTHING``
     return Reply(
         number=0,
         line=entry.line,
@@ -382,9 +385,9 @@ def logged_reply(entry: Entry, requests: Requests, parent: Reply | None, start: 
         parent=parent,
         how="appended",
         tree=parent.tree if parent else 0,
-        new_numbers=[requests.numbers[at] for at in places],
-        new_messages=[requests.messages[at] for at in places],
-        notes=_notes(requests, start) if len(places) < len(requests.numbers) - start else [],
+        new_numbers=new_numbers,
+        new_messages=[*compress(messages, numbers)],
+        notes=_notes(numbers, messages) if len(new_numbers) < len(numbers) else [],
         system=system,
         tools=entry.tools,
         limit=None,
@@ -398,10 +401,9 @@ def logged_reply(entry: Entry, requests: Requests, parent: Reply | None, start: 
     )
 
 
-def _notes(requests: Requests, start: int) -> list[Message]:
-    """Return the user messages from ``start`` on that are outside chains."""
-    pairs = zip(requests.numbers[start:], requests.messages[start:], strict=True)
-    return [message for number, message in pairs if number == NOTHING and message["role"] == "user"]
+def _notes(numbers: list[int], messages: list[Message]) -> list[Message]:
+    """Return the user messages that are outside chains."""
+    return [message for message in compress(messages, map(not_, numbers)) if message["role"] == "user"]
 
 
 def answered_place(message: Message, places: dict[str | bytes, int]) -> int:

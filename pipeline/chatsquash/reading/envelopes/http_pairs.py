@@ -16,6 +16,8 @@ _TURNS = {"messages", "contents", "input"}
 
 def fits(line: Members) -> bool:
     """Return whether the request of a line has a body, and no turns next to it."""
+    if b'"body"' not in line.get("request", b""):  # most requests, which then need no parsing
+        return False
     request = object_members(line.get("request"))
     return "body" in request and not request.keys() & _TURNS
 
