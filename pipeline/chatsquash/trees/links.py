@@ -19,6 +19,8 @@ _COMPLETE = 0.8
 """The minimum share of a reply in a text that quotes it completely."""
 _LEAST_OF_TEXT, _LEAST_OF_TEXT_COMPLETE, _LEAST_OF_CONTINUATION = 0.3, 0.24, 0.1
 """The minimum share of a text that a summary makes up: partial, complete, and complete in the same conversation."""
+_LEAST_OF_REPLY = 0.25
+"""The minimum share of a reply that a text must contain to quote it."""
 _OWN = 64
 """The number of replies whose own words are cached."""
 _MOST_PARTS = 16
@@ -140,7 +142,7 @@ class Links(Struct):
         """Return the replies that a text quotes; without ``quotations``, none if none of them may be a summary."""
         if not quotations:
             self._summaries.learn(before)
-            if not self._summaries.quoted(words):
+            if not any(_may_sum_up(each) and _may_be_quoted(each, words) for each in self._summaries.quoted(words)):
                 return []
             self._replies.learn(before)
         return self._replies.quoted(words)
@@ -311,8 +313,16 @@ def _quoted_share(
     if older and len(common - older) < LEAST_RUNS:
         return 0.0
     least = least if len(common) >= _COMPLETE * len(reply_words) else _LEAST_OF_TEXT
-    is_enough = len(common) >= max(LEAST_RUNS, 0.25 * len(reply_words), least * len((words - older) | common))
+    is_enough = len(common) >= max(
+        LEAST_RUNS, _LEAST_OF_REPLY * len(reply_words), least * len((words - older) | common)
+    )
     return len(common) / len(reply_words) if is_enough else 0.0
+
+
+def _may_be_quoted(reply: Reply, words: set[int]) -> bool:
+    """Return whether a text may have a quoted share of a reply, whatever else it quotes."""
+    reply_words = runs(chat.text(reply.message) or "")
+    return len(reply_words & words) >= max(LEAST_RUNS, _LEAST_OF_REPLY * len(reply_words))
 
 
 def _may_sum_up(reply: Reply) -> bool:

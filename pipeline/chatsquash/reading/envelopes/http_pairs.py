@@ -16,9 +16,10 @@ _TURNS = {"messages", "contents", "input"}
 
 def fits(line: Members) -> bool:
     """Return whether the request of a line has a body, and no turns next to it."""
-    if b'"body"' not in line.get("request", b""):  # most requests, which then need no parsing
+    raw = line.get("request", b"")
+    if b'"body"' not in raw and b"\\u" not in raw:  # most requests, which then need no parsing
         return False
-    request = object_members(line.get("request"))
+    request = object_members(raw)
     return "body" in request and not request.keys() & _TURNS
 
 
