@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from chatsquash.trees import canonical, growth_tracking, rewrites
+from chatsquash.trees import calls, canonical, growth_tracking, rewrites
 from chatsquash.trees.canonical import NOTHING, Canon
 from chatsquash.trees.rewrites import Growth
 from tests.checks.rows import part
@@ -118,6 +120,33 @@ def test_typographic_punctuation_separates_words_like_other_punctuation():
 def test_a_sketch_contains_the_smallest_runs(count):
     words = canonical.runs(" ".join(f"word{number * number}" for number in range(count)))
     assert canonical.sketch(words) == sorted(words)[:16]
+
+
+@pytest.mark.parametrize("count", [0, 3, 7, 8, 9, 10, 300, 30_000])
+def test_the_anchors_of_a_text_are_runs_from_its_first_to_its_last(count):
+    words = [f"word{number}" for number in range(count)]
+    anchors, runs = canonical.anchors(" ".join(words)), canonical.runs(" ".join(words))
+    assert anchors <= runs
+    assert len(anchors) == (min(count, 1) if count < 6 else min(count - 4, 4))
+    known = words[: canonical._MOST]
+    assert canonical.runs(" ".join(known[:5])) | canonical.runs(" ".join(known[-5:])) <= anchors
+
+
+@pytest.mark.parametrize(
+    ("prompt", "is_contained"),
+    [
+        ("Task: {}", True),
+        ("Task: {} Report back.", True),
+        ("{} Use no tools.", True),
+        ("Read every file in the folder below src and", False),
+        ("Do not {}", True),
+    ],
+)
+def test_an_argument_is_recognized_in_a_longer_text(prompt, is_contained):
+    argument = "Read every file in the folder below src and list the functions that open a socket or a pipe."
+    known = calls.Calls()
+    known.learn(SimpleNamespace(number=0, message=calling("task", json.dumps({"prompt": argument, "kind": "search"}))))
+    assert bool(known.contained(canonical.runs(prompt.format(argument)))) == is_contained
 
 
 def test_only_the_last_arguments_of_calls_are_remembered(monkeypatch):
