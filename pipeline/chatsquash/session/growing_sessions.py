@@ -48,7 +48,7 @@ def convert_growing(
     rows = growing_outcomes(requests, messages, conversation, marks)
     sums = sum_coverage(rows, (), 1)
     return (
-        [_counted(result, conversation, requests, marks, options)],
+        [_with_counts(result, conversation, requests, marks, options)],
         [(line_of(snapshot.entry, each), replace(each, conversation=conversation)) for each in findings],
         SessionCoverage(sums, rows, loss_findings(sums, snapshot.entry.line), set()),
         None,
@@ -82,10 +82,10 @@ def _snapshot(session: Session, requests: list[GrowingRequest]) -> Snapshot:
     return Snapshot(session.snapshot.entry, session.snapshot.tools, started_at, ended_at, len(requests) - 1, 0)
 
 
-def _counted(
+def _with_counts(
     record: Record, name: str, requests: list[GrowingRequest], marks: dict[int, Mark] | None, options: Options
 ) -> Record:
-    """Return a record with its conversation, and the counts of its flags and of the replies to train on."""
+    """Add its conversation, and the counts of its flags and of the replies to train on, to a record."""
     trained = requests
     if options.flag != "none":
         trained = [each for at, each in enumerate(requests) if marks and not marks[at].why]
