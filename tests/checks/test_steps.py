@@ -44,6 +44,10 @@ def has_fact(kind: str, *turns: list[Any]) -> list[bool]:
     return [kind in places.get(at, ()) for at, message in enumerate(messages) if message["role"] == "assistant"]
 
 
+def test_a_conversation_without_replies_has_no_facts():
+    assert facts([user("Fix it.")]) == facts([]) == {}
+
+
 def test_the_facts_are_those_of_the_options():
     assert {*KINDS, "truncated"} == set(STEP_FACTS)
 

@@ -41,6 +41,7 @@ def test_a_session_that_only_grew_has_the_outcome_that_its_trees_have(options, m
         *(row.log for row in ROWS),
         reading_files("ok"),
         reading_files("It works.", "API Error: 500 overloaded", "Bye."),
+        reading_files("ok", "Bye.")[::-1],
     ]
     simple = [outcome(log, **COMPLETE | options) for log in logs]
     with_trees(monkeypatch)
@@ -52,6 +53,11 @@ def test_no_trees_are_built_for_a_session_that_only_grew(monkeypatch):
     found = outcome(reading_files("ok", "Bye."), **COMPLETE)
     assert [(record.kind, record.flags) for record in found.records] == [("main", {"": 4})]
     assert [(row.message, row.loss) for row in found.replies.rows] == [(2, 1), (5, 1), (7, 1), (10, 1)]
+
+
+def test_replies_are_listed_in_the_order_of_their_lines_although_these_are_sorted_by_time():
+    found = outcome(reading_files("ok", "Bye.")[::-1], **COMPLETE)
+    assert [(row.line, row.message) for row in found.replies.rows] == [(1, 10), (2, 7), (3, 5), (4, 2)]
 
 
 def test_golden_logs_have_the_same_outcomes_with_and_without_trees(tmp_path, monkeypatch):

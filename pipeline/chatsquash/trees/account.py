@@ -163,7 +163,7 @@ def _evidence(line: int | None, time: int | None, model: str) -> ReplyEvidence:
 def growing_outcomes(
     requests: Iterable[GrowingRequest], messages: list[Message], name: str, marks: dict[int, Mark] | None
 ) -> list[ReplyOutcome]:
-    """Return the outcomes of the replies of a session that only grew, if its record contains all of them.
+    """Return the outcomes of the replies of a session that only grew, if its record contains all, in line order.
 
     Args:
         requests: The requests, all with replies.
@@ -190,7 +190,8 @@ def growing_outcomes(
             evidence=_evidence(each.line, each.at, each.model),
         )
         rows.append(row)
-    return rows
+    # Lines may be sorted by time.
+    return sorted(rows, key=lambda row: row.line)
 
 
 def loss_of(path: AnyPath | None, summarized: set[int]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from msgspec import Struct
@@ -72,7 +73,7 @@ def turns(view: View) -> Turns:
     steps: list[Step] = []
     requests = _requests(messages[: places[0] if places else len(messages)], -1)
     turn = 0
-    for at, end in zip(places, [*places[1:], len(messages)], strict=True):
+    for at, end in pairwise([*places, len(messages)]):
         following = tuple(messages[at + 1 : end])
         text = (chat.text(messages[at]) or "").strip()
         calls = tuple(_step_call(messages, call) for call in calls_by_message.get(at, ()))
