@@ -149,7 +149,9 @@ def test_an_argument_is_recognized_in_a_longer_text(prompt, is_contained):
     assert bool(known.contained(canonical.runs(prompt.format(argument)))) == is_contained
 
 
-@pytest.mark.parametrize("argument", ["read all files " * 5, "read every file here " * 4, "read every file of src " * 4])
+@pytest.mark.parametrize(
+    "argument", ["read all files " * 5, "read every file here " * 4, "read every file of src " * 4]
+)
 def test_an_argument_that_repeats_itself_is_recognized_in_a_longer_text(argument):
     known = calls.Calls()
     known.learn(SimpleNamespace(number=0, message=calling("task", json.dumps({"prompt": argument}))))
