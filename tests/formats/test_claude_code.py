@@ -462,6 +462,69 @@ def test_time_is_linear():
     assert spent(4_000) < 16 * max(spent(1_000), 0.02)
 
 
+def forks_with_snapshots(size):
+    prompts = [row(f"p{n}", "u0", "attachment", attachment=BRIEF) for n in range(size)]
+    return [user("u0", None), *prompts, *(assistant(f"a{n}", "u0") for n in range(size))]
+
+
+def compactions_after_prompts(size):
+    prompts = [user(f"u{n}", f"u{n - 1}" if n else None) for n in range(size)]
+    return prompts + [
+        line
+        for n in range(size)
+        for line in ({**boundary(f"c{n}"), "logicalParentUuid": f"u{size - 1}"}, assistant(f"a{n}", f"c{n}"))
+    ]
+
+
+def replies_after_themselves(size):
+    return [*(assistant(f"a{n}", f"a{n}") for n in range(size)), user("u0", None)]
+
+
+def compactions_with_the_same_kept_lines(size):
+    kept = {"headUuid": "u0", "tailUuid": f"u{size - 1}"}
+    prompts = [user(f"u{n}", f"u{n - 1}" if n else None) for n in range(size)]
+    return prompts + [
+        line
+        for n in range(size)
+        for line in (boundary(f"c{n}", preservedSegment=kept), assistant(f"a{n}", f"c{n}", f"a{n}"))
+    ]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        forks_with_snapshots,
+        compactions_after_prompts,
+        replies_after_themselves,
+        compactions_with_the_same_kept_lines,
+    ],
+)
+def test_time_is_linear_in_lines_that_many_conversations_depend_on(lines, monkeypatch):
+    monkeypatch.setattr(threads, "_LEAST", 0)
+
+    def spent(size):
+        values = lines(size)
+        begun = time.process_time()
+        CLAUDE.conversations(values)
+        return time.process_time() - begun
+
+    spent(100)
+    assert spent(4_000) < 16 * max(spent(1_000), 0.02)
+
+
+def test_compactions_that_would_repeat_too_many_lines_are_counted(monkeypatch):
+    monkeypatch.setattr(threads, "_LEAST", 0)
+    monkeypatch.setattr(threads, "_MOST", 1)
+    read = CLAUDE.conversations(compactions_with_the_same_kept_lines(10))
+    assert [said(each)[-1] for each in read] == ["a9", "a7", "a8"]
+    assert read[0].origin.unread["branch over the limit"] == 7
+    by_id = [boundary(f"c{n}", preservedMessages={"uuids": ["u1", "a2", "u3", "a4"]}) for n in range(4)]
+    answers = [assistant(f"b{n}", f"c{n}") for n in range(4)]
+    pairs = [line for pair in zip(by_id, answers, strict=True) for line in pair]
+    read = CLAUDE.conversations([*TALK, *pairs])
+    assert read[0].origin.unread["branch over the limit"] == 1
+
+
 def test_branches_that_would_repeat_too_many_lines_are_counted(monkeypatch):
     """The trunk, and what repeats nothing, such as a first prompt that was edited, is read however little room there is."""
     monkeypatch.setattr(threads, "_LEAST", 0)

@@ -122,22 +122,6 @@ def text_of(blocks: Iterable[Block], *, by_assistant: bool = False) -> str:
     return texts[0] if len(texts) == 1 else chat.join(texts, by_assistant, breaks)
 
 
-def with_texts_joined(blocks: Iterable[Block], *, by_assistant: bool = False) -> list[Block]:
-    """Merge consecutive text blocks, for formats that do not allow them."""
-    runs = list[Block]()
-    run = list[Block]()
-    for block in [*blocks, None]:
-        if isinstance(block, Text | Refusal | Source):
-            run.append(block)
-            continue
-        if run:
-            runs += [Text(text)] if (text := text_of(run, by_assistant=by_assistant)) else []
-            run = []
-        if block is not None:
-            runs.append(block)
-    return runs
-
-
 def failure_text(text: str, result: Result) -> str:
     """Return the text of a result, prefixed with ``ERROR`` on failure, for formats without a member for failures."""
     return f"{ERROR}{text}" if result.outcome in FAILED else text

@@ -20,6 +20,7 @@ from chatsquash.formats.base import TurnError
 from chatsquash.formats.calls import State, named_calls
 from chatsquash.formats.providers import anthropic
 from chatsquash.formats.providers.anthropic.response import FINISHED
+from chatsquash.formats.threads import ROOT
 from chatsquash.formats.truncation import TRUNCATED
 from chatsquash.formats.values import Object, as_list, at, count, members, objects, string, total
 
@@ -39,21 +40,15 @@ class PromptSnapshot(NamedTuple):
 
 def in_force(tree: LineTree, leaf: int) -> PromptSnapshot:
     """Return the last system prompt and tools of a chain before the compaction that follows a line."""
-    system, tools = list[Json](), list[Json]()
-    line = None
     lines = tree.lines
-    chain, last = lines.eras[leaf]
-    for row in tree.snapshots:
-        if lines.eras[row][0] != chain:
-            continue
-        if lines.eras[row][1] > last:
-            break
-        attachment = lines.values[row]["attachment"]
-        if isinstance(prompt := attachment.get("systemPrompt"), list):
-            system, line = [block for each in prompt if (block := _block(each))], lines.numbers[row]
-        if isinstance(attachment.get("tools"), list):
-            tools = [_tool(tool) for tool in objects(attachment["tools"]) if string(tool, "name")]
-    return PromptSnapshot(system, tools, line)
+    system, tools = list[Json](), list[Json]()
+    prompt_row, tools_row = (tree.last_snapshot(leaf, name) for name in ("systemPrompt", "tools"))
+    if prompt_row != ROOT:
+        system = [block for each in lines.values[prompt_row]["attachment"]["systemPrompt"] if (block := _block(each))]
+    if tools_row != ROOT:
+        definitions = objects(lines.values[tools_row]["attachment"]["tools"])
+        tools = [_tool(tool) for tool in definitions if string(tool, "name")]
+    return PromptSnapshot(system, tools, lines.numbers[prompt_row] if prompt_row != ROOT else None)
 
 
 def _block(value: Json) -> Json:

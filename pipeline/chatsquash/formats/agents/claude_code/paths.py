@@ -64,6 +64,9 @@ def paths(
             continue
         walk = fresh if fork == ROOT else list(tree.upward(leaf))
         path = _path(tree, walk[::-1], first_rows, unsent)
+        if path.compaction and path.compaction.is_beyond:
+            unread.count(BRANCH_BEYOND)
+            continue
         selected.append(path)
         first_rows.add(path.first_row)
         others = [(row, depth) for depth, row in enumerate(path.rows) if row not in depths]
@@ -268,6 +271,8 @@ class _OriginLinks:
         """The ids of conversations by line."""
         self.names_by_first = names_by_first
         """The ids of the latest conversations by first line."""
+        self._owners_above: dict[int, str | None] = {}
+        """The ids of the conversations that contain the last replies up to lines, which many compactions may share."""
         self.by_agent: dict[str, tuple[str | None, str]] = {}
         for row, call_ids in reversed(tree.lines.results.items()):
             if agent := string(tree.lines.values[row].get("toolUseResult"), "agentId"):
@@ -292,12 +297,24 @@ class _OriginLinks:
         """Return the conversation that contains the last reply before a compaction."""
         lines = self._tree.lines
         logical_parent = lines.index.get(string(lines.values[boundary], "logicalParentUuid"), boundary)
-        if logical_parent < boundary:
-            for row in self._tree.upward(logical_parent):
-                if lines.replies[row] != NO_REPLY and row in self.owners:
-                    return self.owners[row]
-        before = self._tree.last_reply(boundary)
-        return self.owners.get(before)
+        owner = self._owner_above(logical_parent) if logical_parent < boundary else None
+        return self.owners.get(self._tree.last_reply(boundary)) if owner is None else owner
+
+    def _owner_above(self, row: int) -> str | None:
+        """Return the conversation that contains the last reply up to a line."""
+        known = self._owners_above
+        walk: list[int] = []
+        owner = None
+        for each in self._tree.upward(row):
+            if each in known:
+                owner = known[each]
+                break
+            walk.append(each)
+            if self._tree.lines.replies[each] != NO_REPLY and each in self.owners:
+                owner = self.owners[each]
+                break
+        known.update(dict.fromkeys(walk, owner))
+        return owner
 
     def call_of(self, path: ConversationPath) -> tuple[str | None, str | None]:
         """Return the conversation and the call that started a sub-agent, based on a result or an equal prompt."""

@@ -14,12 +14,13 @@ from msgspec import Struct
 from chatsquash.core.model import RepeatedViolation
 from chatsquash.formats.agents.claude_code.rows import NO_REPLY, Chain, Era, FileLines, Gap
 from chatsquash.formats.base import TurnError
-from chatsquash.formats.threads import ROOT
+from chatsquash.formats.threads import ROOT, EntryBudget
 from chatsquash.formats.values import at, string
 
 _NEAR = 100
 """The number of lines before a line with a missing parent that are searched."""
 _SEGMENT = ("headUuid", "tailUuid")
+_SNAPSHOT = ("systemPrompt", "tools")
 
 
 class Compaction(Struct, frozen=True):
@@ -31,6 +32,8 @@ class Compaction(Struct, frozen=True):
     """The line that precedes the kept lines."""
     kept_rows: dict[int, None]
     """The lines that were kept unchanged, in order."""
+    is_beyond: bool
+    """Whether the compactions of the file keep too many lines, so that these lines were not determined."""
 
 
 class LineTree:
@@ -40,12 +43,7 @@ class LineTree:
         self.lines = lines
         self.turn_rows = list(compress(range(len(lines.turns)), map(is_not, lines.turns, repeat(None))))
         self.reply_rows = sorted(concatenate.from_iterable(lines.blocks))
-        self.snapshots = [
-            row
-            for row, value in enumerate(lines.values)
-            if "attachment" in value and at(value, "attachment", "type") == "prompt_snapshot"
-        ]
-        """The lines that contain a system prompt or tool definitions."""
+        self._snapshots = self._snapshot_rows()
         self.findings: list[tuple[int, RepeatedViolation]] = []
         """The findings for lines whose parents are missing."""
         self._parents = self._with_substitutes() if lines.missing else lines.parents
@@ -144,15 +142,17 @@ class LineTree:
     def fresh_rows(self, leaf: int, visited: Container[int]) -> tuple[list[int], int]:
         """Return a leaf with the lines above it that were not visited, and the next line, which was (or ``ROOT``)."""
         fresh: list[int] = []
+        starts: set[int] = set()
         row = leaf
         while row != ROOT:
             start = self._start(row)
+            if start in starts:  # a cycle
+                return list(self.upward(leaf)), ROOT
+            starts.add(start)
             fork = next(filter(visited.__contains__, range(row, start - 1, -1)), start - 1)
             fresh += range(row, fork, -1)
             if fork >= start:
                 return fresh, fork
-            if len(fresh) > len(self.lines.keys):  # a cycle
-                return list(self.upward(leaf)), ROOT
             row = self._above[start]
         return fresh, ROOT
 
@@ -163,9 +163,11 @@ class LineTree:
     # Compactions
 
     def _compactions(self) -> dict[Era, Compaction]:
-        return {era: self._compaction(era, row) for era, row in self.lines.starts.items()}
+        budget = EntryBudget(len(self.lines.keys))
+        # Later conversations are more important if the budget is insufficient.
+        return {era: self._compaction(era, row, budget) for era, row in reversed(self.lines.starts.items())}
 
-    def _compaction(self, era: Era, first: int) -> Compaction:
+    def _compaction(self, era: Era, first: int, budget: EntryBudget) -> Compaction:
         """Return the compaction at the beginning of an era."""
         lines = self.lines
         summary = lines.summaries.get(era, first)
@@ -173,23 +175,50 @@ class LineTree:
         anchor_id = at(metadata, "preservedMessages", "anchorUuid") or at(metadata, "preservedSegment", "anchorUuid")
         anchor = lines.index.get(anchor_id, ROOT) if isinstance(anchor_id, str) else ROOT
         is_own = anchor != ROOT and lines.eras[anchor] == era
-        kept_rows = dict.fromkeys(row for row in self._kept_rows(metadata) if lines.eras[row][0] == era[0])
-        return Compaction(first, anchor if is_own else summary, kept_rows)
+        kept_rows = self._kept_rows(metadata, budget)
+        own_rows = dict.fromkeys(row for row in kept_rows or () if lines.eras[row][0] == era[0])
+        return Compaction(first, anchor if is_own else summary, own_rows, is_beyond=kept_rows is None)
 
-    def _kept_rows(self, metadata: object) -> list[int]:
-        """Return the lines that a compaction kept; its metadata lists all of them, or only the first and the last."""
+    def _kept_rows(self, metadata: object, budget: EntryBudget) -> list[int] | None:
+        """Return the lines that a compaction kept; its metadata lists all of them, or only the first and the last.
+
+        ``None`` if the budget is insufficient.
+        """
         index = self.lines.index
         kept_ids = at(metadata, "preservedMessages", "allUuids") or at(metadata, "preservedMessages", "uuids")
         if isinstance(kept_ids, list):
-            return [index[key] for key in kept_ids if isinstance(key, str) and key in index]
+            known_rows = list(dict.fromkeys(index[key] for key in kept_ids if isinstance(key, str) and key in index))
+            return known_rows if budget.take(len(known_rows)) else None
         head, tail = (index.get(string(at(metadata, "preservedSegment"), name), ROOT) for name in _SEGMENT)
         kept_rows: dict[int, None] = {}
-        while tail != ROOT and tail not in kept_rows:
+        while ROOT not in (head, tail) and tail not in kept_rows:
+            if not budget.take(1):
+                return None
             kept_rows[tail] = None
             if tail == head:
                 return list(kept_rows)[::-1]
             tail = self._parents.get(tail, tail - 1)
         return []
+
+    # System prompts and tool definitions
+
+    def _snapshot_rows(self) -> dict[tuple[Chain, str], list[int]]:
+        """Return the lines with a system prompt or tool definitions, by chain and name of the member."""
+        snapshots: dict[tuple[Chain, str], list[int]] = {}
+        for row, value in enumerate(self.lines.values):
+            if "attachment" in value and at(value, "attachment", "type") == "prompt_snapshot":
+                for name in _SNAPSHOT:
+                    if isinstance(value["attachment"].get(name), list):
+                        snapshots.setdefault((self.lines.eras[row][0], name), []).append(row)
+        return snapshots
+
+    def last_snapshot(self, row: int, name: str) -> int:
+        """Return the last line with a member of snapshots in the chain of a line up to its era, or ``ROOT``."""
+        eras = self.lines.eras
+        chain, era = eras[row]
+        rows = self._snapshots.get((chain, name), [])
+        after = bisect_right(rows, era, key=lambda each: eras[each][1])
+        return rows[after - 1] if after else ROOT
 
     # Lines with turns
 
