@@ -38,8 +38,8 @@ TOOLS, SYSTEM = MARKER + b't"', MARKER + b's"'
 """The markers of tools and of a system prompt equal to those of the previous line."""
 Cut = tuple[int, int, bytes]
 """The start and stop of bytes in a line, and the marker that replaces them."""
-_PATIENCE, _WHILE = 3, 32
-"""The number of lines without repetitions in responses after which only every ``_WHILE``-th response is searched."""
+_MOST_SILENT, _EVERY = 3, 32
+"""The number of lines without repetitions in responses after which only every ``_EVERY``-th response is searched."""
 _SHORT = 64
 """The size in bytes up to which splitting a member is faster than searching for it."""
 
@@ -221,7 +221,7 @@ class RepeatedMembers(Struct):
         raw = self.tools.raw
         repeats: list[_Repeat] = []
         # A response may be streamed as one long string, in which searching only takes time.
-        is_echoed = self.is_echoed and (self._silent < _PATIENCE or self._silent % _WHILE == 0)
+        is_echoed = self.is_echoed and (self._silent < _MOST_SILENT or self._silent % _EVERY == 0)
         if self._tools is None or self._tools.raw is not raw:
             self._tools = _Member(self.form.TOOLS, "tools", raw, TOOLS) if raw and isinstance(raw, bytes) else None
         if self._tools and (cuts := self._tools.cuts(line, later, ahead, is_echoed=is_echoed)):

@@ -48,6 +48,8 @@ class Calls(Struct):
     """For each argument, the first reply of the last conversation that started with it."""
     _by_anchor: dict[int, tuple[str, ...]] = field(default_factory=dict)
     """For each run of words, the last arguments with it as an anchor."""
+    _sketches: dict[str, list[int]] = field(default_factory=dict)
+    """The sketches of the arguments that were compared with texts."""
     _short: list[tuple[CallSite, str]] = field(default_factory=list)
     """The last short arguments."""
 
@@ -98,7 +100,7 @@ class Calls(Struct):
     def contained(self, words: set[int]) -> list[CallSite]:
         """Return the last calls whose argument is contained in a text, in order; ``words`` are the text's word runs."""
         matches = Counter(argument for run in self._by_anchor.keys() & words for argument in self._by_anchor[run])
-        fitting = [argument for argument, times in matches.items() if times > 1 and _is_contained(argument, words)]
+        fitting = [argument for argument, times in matches.items() if times > 1 and self._is_contained(argument, words)]
         return sorted((site for argument in fitting for site in self._sites[argument]), key=_order)
 
     def short(self, text: str) -> CallSite | None:
@@ -106,11 +108,12 @@ class Calls(Struct):
         candidates = [site for site, argument in self._short if site.reply.children == 0 and contains(text, argument)]
         return max(candidates, key=_order, default=None)
 
-
-def _is_contained(argument: str, words: set[int]) -> bool:
-    """Return whether a text with these word runs contains nearly all of an argument."""
-    sample = sketch(runs(argument))
-    return len(words.intersection(sample)) >= max(_PROMPTED, len(sample) - 1)
+    def _is_contained(self, argument: str, words: set[int]) -> bool:
+        """Return whether a text with these word runs contains nearly all of an argument."""
+        if argument not in self._sketches:
+            self._sketches[argument] = sketch(runs(argument))
+        sample = self._sketches[argument]
+        return len(words.intersection(sample)) >= max(_PROMPTED, len(sample) - 1)
 
 
 T = TypeVar("T")
