@@ -252,9 +252,9 @@ def anchors(text: str) -> set[int]:
     if last < _ANCHORS:
         return _hash_runs(words)
     starts = [last * number // (_ANCHORS - 1) for number in range(_ANCHORS)]
-    found = {xxh3_64_intdigest(b" ".join(words[at : at + RUN])) for at in starts}
+    hashes = {xxh3_64_intdigest(b" ".join(words[at : at + RUN])) for at in starts}
     # A text that repeats itself may have the same run at several places.
-    return found if len(found) == _ANCHORS else set(sketch(_hash_runs(words)))
+    return hashes if len(hashes) == _ANCHORS else set(sketch(_hash_runs(words)))
 
 
 def _words(text: str) -> list[bytes]:
