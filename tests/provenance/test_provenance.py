@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from chatsquash import Options, convert
+from chatsquash import Options, convert, convert_session
 from chatsquash.conversion.merge_results import merge_results
 from chatsquash.conversion.shards.convert import convert_shard
 from chatsquash.conversion.shards.divide import divide
@@ -187,6 +187,14 @@ def test_a_log_that_cannot_be_read_again_is_no_proof(here, monkeypatch):
     assert done.provenance["none"] == {"unreadable": 2}
     assert [(row["proof"], row["reason"], row["log"]) for row in rows()] == [("none", "unreadable", None)] * 2
     assert rows("logs")[0]["sha256"] == ""
+
+
+def test_lines_without_a_file_may_be_out_of_order():
+    first = log_line("a", reply="b")
+    second = log_line("a", assistant("b"), "c", reply="d", at="2026-01-13T10:01:00Z")
+    lines = [json.dumps(second), json.dumps(first)]
+    (outcome,) = convert_session(lines, options(conversations="all"))
+    assert outcome.record == convert_session(lines, options(conversations="all", provenance=False))[0].record
 
 
 def test_damaged_lines_and_odd_values_are_no_obstacle(here):

@@ -79,9 +79,10 @@ class Sources:
         return max(0, bisect_left(self._log.pieces, line, key=lambda each: each.line) - 1) if self._log.pieces else 0
 
     def _place(self, line: int) -> tuple[int, int, int] | None:
-        """Return the file, the offset and the length of a line of the session."""
+        """Return the file, the offset and the length of a line of the session, if the file could be read."""
         if line in self._lines:
-            return self._lines[line]
+            place = self._lines[line]
+            return place if self._files[place[0]] else None
         if is_elsewhere(line):
             path, number = self._log.at(line)
             agents = [agent.display_path for agent in self._log.agents]
