@@ -96,8 +96,9 @@ def check_reply(response):
 def check_request(request):
     turns, state, messages = forced(TURNS.validate_python(request["messages"])), ours.START, []
     for turn in request["messages"]:
-        more, state = ours.load(turn, state)
-        messages += view.messages(more)
+        result = ours.load(turn, state)
+        messages += view.messages(result.turns)
+        state = result.state
     blocks = [block for turn in turns if not isinstance(turn["content"], str) for block in turn["content"]]
     used = [(b["id"], b["name"], b["input"]) for b in blocks if b["type"] == "tool_use"]
     answered = [b["tool_use_id"] for b in blocks if b["type"] == "tool_result"]
@@ -111,8 +112,8 @@ def check_request(request):
 
 def check_tools(request):
     forced(TOOLS.validate_python(request.get("tools", [])))
-    functions, hosted = ours.tools(request.get("tools"))
-    assert [*(tool["function"]["name"] for tool in functions), *(tool["name"] for tool in hosted)] == [
+    tools = ours.tools(request.get("tools"))
+    assert [*(tool["function"]["name"] for tool in tools.functions), *(tool["name"] for tool in tools.hosted)] == [
         tool["name"] for tool in sorted(request.get("tools", []), key=lambda tool: "input_schema" not in tool)
     ]
 

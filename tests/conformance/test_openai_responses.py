@@ -194,8 +194,9 @@ TURNS = [
 def loaded(turns: list[Any]) -> list[Any]:
     found, state = [], responses.START
     for turn in turns:
-        made, state = responses.load(turn, state)
-        found += made
+        result = responses.load(turn, state)
+        found += result.turns
+        state = result.state
     return view.messages([*found, *responses.close(state)])
 
 
