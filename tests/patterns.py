@@ -36,8 +36,8 @@ def modules() -> list[ModuleType]:
     return [chatsquash, *(importlib.import_module(name) for name in names if not name.endswith("__main__"))]
 
 
-def held(value: Any, depth: int = 3) -> Iterator[re.Pattern[Any]]:
-    """The compiled patterns in a value, and in what it holds."""
+def patterns_in(value: Any, depth: int = 3) -> Iterator[re.Pattern[Any]]:
+    """The compiled patterns in a value, and in its members."""
     if isinstance(value, LazyPattern):
         yield value.compile()
     elif isinstance(value, re.Pattern):
@@ -51,7 +51,7 @@ def held(value: Any, depth: int = 3) -> Iterator[re.Pattern[Any]]:
         elif is_dataclass(value) and not isinstance(value, type):
             inside = [getattr(value, field.name) for field in fields(value)]
         for each in inside:
-            yield from held(each, depth - 1)
+            yield from patterns_in(each, depth - 1)
 
 
 class Site(NamedTuple):

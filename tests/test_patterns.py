@@ -24,7 +24,7 @@ from chatsquash.sources import unfold
 from chatsquash.storage.stores import _HOSTS
 from chatsquash.storage.stores.objects import _WHY
 from tests.conftest import cases
-from tests.patterns import held, modules, nodes, shapes, sites, worse_than_linear
+from tests.patterns import modules, nodes, patterns_in, shapes, sites, worse_than_linear
 
 # Patterns that only the running code knows, by what stands there: what they may be.
 KINDS = [re.compile(kind.begins) for kind in compressed.KINDS.values()]
@@ -38,13 +38,13 @@ CREDENTIALS = [
     private_texts._QUERY_END,
     rb"(?<=\])",
 ]
-FORMS = [*held([encodings._ESCAPE, *encodings.BREAKS, *encodings._BREAKS_IN_RUN, forms._JOINT])]
+FORMS = [*patterns_in([encodings._ESCAPE, *encodings.BREAKS, *encodings._BREAKS_IN_RUN, forms._JOINT])]
 IN_FORMS = [*(pattern.pattern for pattern in FORMS), "some-value", "[A-Za-z0-9+/]{20,}", "(?:c29tZS12YWx1ZSBpcyBo)*"]
 PACK = [("finditer" if rule.anywhere or rule.run else "match", rule.pattern) for rule in rules.builtin()]
 SECRETS = secrets.Secrets()
 WORDS = [*SECRETS.rules_by_word]
-LISTED_WORDS = [*held([SECRETS._words._any, SECRETS._telling, SECRETS._shapes._within])]
-WORDS_OF_USERS = [*held([ending._COMPLAINT, ending._CORRECTION, ending._THANK, ending._ENGLISH])]
+LISTED_WORDS = [*patterns_in([SECRETS._words._any, SECRETS._telling, SECRETS._shapes._within])]
+WORDS_OF_USERS = [*patterns_in([ending._COMPLAINT, ending._CORRECTION, ending._THANK, ending._ENGLISH])]
 BEGINS = [ast.literal_eval(declaration(item, "BEGINS")) for item in sorted(items(unfold.__path__))]
 RUNNING = {
     (
@@ -156,7 +156,7 @@ def test_every_pattern_of_the_package_is_held_to_it():
         f"{module.__name__}.{name}: {pattern.pattern!r}"
         for module in modules()
         for name, value in vars(module).items()
-        for pattern in held(value)
+        for pattern in patterns_in(value)
         if pattern not in known
     ]
     assert beside == []

@@ -38,7 +38,7 @@ def test_logs_in_the_place_of_a_command_are_answered_with_the_command_that_conve
 @pytest.mark.parametrize("name", LONG)
 def test_the_most_used_options_are_shown_as_they_are_called(name):
     options = {each.name: each for each in cli.commands[name].params if isinstance(each, click.Option)}
-    shown = {each: told for each, told in help_chapters.MOST_USED.items() if each in options}
+    shown = {each: row for each, row in help_chapters.MOST_USED.items() if each in options}
     assert 15 < len(shown) <= 21
     for each, (spelled, _) in shown.items():
         flags = {part.split()[0] for part in spelled.split(", ")}

@@ -442,8 +442,21 @@ def test_every_line_and_member_is_read_or_counted():
     }  # fmt: skip
 
 
+def takes_linear_time(lines):
+    """Whether reading takes time linear in the size, for which ``lines`` returns the lines and their numbers, or none."""
+
+    def seconds(size):
+        values, numbers = lines(size)
+        start = time.process_time()
+        CLAUDE.conversations(values, numbers)
+        return time.process_time() - start
+
+    seconds(100)
+    return seconds(4_000) < 16 * max(seconds(1_000), 0.02)
+
+
 def test_time_is_linear():
-    def spent(size):
+    def lines(size):
         deep = [
             user("u0", None),
             *(assistant(f"a{n}", f"a{n - 1}" if n > 1 else "u0", message={"id": "m"}) for n in range(1, size)),
@@ -451,15 +464,10 @@ def test_time_is_linear():
         loops = [row(f"p{n}", f"p{(n + 1) % size}", "progress") for n in range(size)]
         lost = [user(f"l{n}", f"x{n}") for n in range(size)]
         lost += [result(f"r{n}", f"y{n}", f"t{n}") for n in range(size)]
-        begun = time.process_time()
-        CLAUDE.conversations(
-            [*deep, *loops, *lost, user("end", "p0"), assistant("z", "end")],
-            [*range(1, size + 1), *range(2 * size, 5 * size + 2)],
-        )
-        return time.process_time() - begun
+        numbers = [*range(1, size + 1), *range(2 * size, 5 * size + 2)]
+        return [*deep, *loops, *lost, user("end", "p0"), assistant("z", "end")], numbers
 
-    spent(100)
-    assert spent(4_000) < 16 * max(spent(1_000), 0.02)
+    assert takes_linear_time(lines)
 
 
 def forks_with_snapshots(size):
@@ -492,24 +500,11 @@ def compactions_with_the_same_kept_lines(size):
 
 @pytest.mark.parametrize(
     "lines",
-    [
-        forks_with_snapshots,
-        compactions_after_prompts,
-        replies_after_themselves,
-        compactions_with_the_same_kept_lines,
-    ],
+    [forks_with_snapshots, compactions_after_prompts, replies_after_themselves, compactions_with_the_same_kept_lines],
 )
 def test_time_is_linear_in_lines_that_many_conversations_depend_on(lines, monkeypatch):
     monkeypatch.setattr(threads, "_LEAST", 0)
-
-    def spent(size):
-        values = lines(size)
-        begun = time.process_time()
-        CLAUDE.conversations(values)
-        return time.process_time() - begun
-
-    spent(100)
-    assert spent(4_000) < 16 * max(spent(1_000), 0.02)
+    assert takes_linear_time(lambda size: (lines(size), None))
 
 
 def test_compactions_that_would_repeat_too_many_lines_are_counted(monkeypatch):

@@ -185,6 +185,12 @@ class Entry(Struct, frozen=True, gc=False):  # creating a frozen dataclass takes
     """The logged scores of its reply, and of its session."""
 
     @property
+    def messages_with_reply(self) -> list[Message]:
+        """The messages of the request, and the reply if there is one; the list must not be changed."""
+        reply = self.reply.message
+        return self.messages if reply is None else [*self.messages, reply]
+
+    @property
     def shared_prefix(self) -> int:
         """The number of leading messages shared with the previous entry."""
         if self.edits and isinstance(self.edits[0], KeptRun) and self.edits[0].start == 0:

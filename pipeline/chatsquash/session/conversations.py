@@ -123,7 +123,8 @@ def convert_last(
     path = next((each for each in paths if end in each.own), None)
     placements_of_last: list[Placement[LogPath]] = []
     if snapshot and end and path:
-        placements_of_last.append(place_replies(path, end.path(), _messages(snapshot.entry), trees.requests.canon))
+        messages = snapshot.entry.messages_with_reply
+        placements_of_last.append(place_replies(path, end.path(), messages, trees.requests.canon))
     result = make(snapshot, _marks_of_last(trees, paths, placements_of_last, snapshot, options))
     placements = [place_record(each, result, 0, {}) for each in placements_of_last]
     ids = conversation_ids(paths, name)
@@ -166,7 +167,7 @@ def _marks_of_last(
         return judge.of_trees(trees, paths, placements, [placements[0].all_ordinals])[0]
     from chatsquash.trees.loss import NOT_LOGGED  # imported here because few runs need it
 
-    return [Mark((ordinal,), NOT_LOGGED) for ordinal in range(len(assistants(_messages(snapshot.entry))))]
+    return [Mark((ordinal,), NOT_LOGGED) for ordinal in range(len(assistants(snapshot.entry.messages_with_reply)))]
 
 
 def find_steps(trees: Trees, paths: list[LogPath], options: Options) -> None:
@@ -279,7 +280,7 @@ def _restored_paths(trees: Trees, selected: Iterable[tuple[LogPath, Entry]], opt
     for path, entry_in_log in selected:
         replies = path.last.path()
         entry, restoring = _restore(trees, replies, entry_in_log, scope, has_reasoning=has_reasoning)
-        placement = place_replies(path, replies, _messages(entry), trees.requests.canon)
+        placement = place_replies(path, replies, entry.messages_with_reply, trees.requests.canon)
         restored_paths.append(_RestoredPath(placement, entry, restoring))
     return restored_paths
 
@@ -310,11 +311,6 @@ def _make_all(
         each if before == after else make(snapshot, after)
         for each, snapshot, before, after in zip(results, snapshots, marks, new_marks, strict=True)
     ]
-
-
-def _messages(entry: Entry) -> list[Message]:
-    reply = entry.reply.message
-    return [*entry.messages, reply] if reply is not None else entry.messages
 
 
 def _entries(selected: list[LogPath], session: Session, reread: Reread) -> Iterator[tuple[LogPath, Entry]]:

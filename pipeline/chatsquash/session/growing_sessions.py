@@ -65,7 +65,7 @@ def _messages(session: Session, options: Options) -> list[Message]:
         return []
     if last.reply.message is None or growth.several or not growth.has_only_grown():
         return []
-    messages = [*last.messages, last.reply.message]
+    messages = last.messages_with_reply
     if assistants(messages) != [each.count for each in requests]:
         return []
     # Clients may remove reasoning from the history, which can be restored.
@@ -77,9 +77,8 @@ def _messages(session: Session, options: Options) -> list[Message]:
 
 def _snapshot(session: Session, requests: list[GrowingRequest]) -> Snapshot:
     assert session.snapshot is not None
-    times = [each.at for each in requests if each.at is not None]
-    started_at, ended_at = (times[0], times[-1]) if times else (None, None)
-    return Snapshot(session.snapshot.entry, session.snapshot.tools, started_at, ended_at, len(requests) - 1, 0)
+    times: list[int | None] = [each.at for each in requests if each.at is not None] or [None]
+    return Snapshot(session.snapshot.entry, session.snapshot.tools, times[0], times[-1], len(requests) - 1, 0)
 
 
 def _with_counts(

@@ -147,7 +147,7 @@ def ignored_parts(extras: bodies.RequestExtras, *, elsewhere: bool = True) -> Co
 
 def _conversation_of(snapshot: Snapshot, *, has_private: bool) -> Conversation:
     entry = snapshot.entry
-    messages = [*entry.messages, *([entry.reply.message] if entry.reply.message else [])]
+    messages = entry.messages_with_reply
     tools = list(map(_wrap, snapshot.tools))
     if not has_private:
         tools = formats.get_format(formats.PLAIN).tools(tools).functions

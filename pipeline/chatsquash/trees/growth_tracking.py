@@ -34,10 +34,10 @@ class GrowthTracker(Struct):
     detects_gaps: bool = False
     """Whether to detect requests with missing context."""
     trees_after: TreesAfter = "start"
-    """Whether to build no trees while requests only grow: each has the last reply in its place, and more messages.
+    """When to begin to build trees: at the start, or once a request omits the last reply or adds nothing.
 
-    ``growth`` is sufficient if only the last request matters and the kinds of conversations are not needed. In case of
-    ``exact-growth``, each request also contains the previous one unchanged, so that trees can be built later as well.
+    ``growth`` is sufficient if only the last request matters, not the kinds of conversations. With ``exact-growth``,
+    each request also contains the previous one unchanged, so that trees built later are the same.
     """
     keeps_logprobs: bool = False
     """Whether to keep the log probabilities of responses."""
@@ -157,8 +157,7 @@ class GrowthTracker(Struct):
         models = {each.count: each.model for each in self.growing_requests}
         if len({*models.values()}) < 2:
             return None
-        messages = [*entry.messages, *([entry.reply.message] if entry.reply.message else [])]
-        places = (at for at, message in enumerate(messages) if message["role"] == "assistant")
+        places = (at for at, message in enumerate(entry.messages_with_reply) if message["role"] == "assistant")
         return [Mark((ordinal,), model=models.get(at, "")) for ordinal, at in enumerate(places)]
 
     def branch(self) -> Trees:

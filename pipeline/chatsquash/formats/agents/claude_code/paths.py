@@ -76,9 +76,9 @@ def paths(
 
 def _adds_reply(tree: LineTree, fresh: list[int], early: Container[int], *, is_fork: bool) -> bool:
     """Return whether lines that are not part of a path yet contain a reply."""
+    replies = (number for number in map(tree.lines.replies.__getitem__, fresh) if number != NO_REPLY)
     # At a fork, another reply replaced a reply that ended early.
-    numbers = (reply for row in fresh if (reply := tree.lines.replies[row]) != NO_REPLY)
-    return any(reply not in early for reply in numbers) if is_fork else any(True for _ in numbers)
+    return any(not is_fork or number not in early for number in replies)
 
 
 def _path(tree: LineTree, walk: list[int], others: set[int], unsent: Container[int]) -> ConversationPath:
